@@ -6,7 +6,7 @@
 //                             '--prepare(weights)--> constants (packed once at load)
 //
 // All nodes with equal specs share one program; a launch belongs to one node. Addresses
-// are device addresses: callers may add byte offsets to them but never read through them
+// are device addresses: callers may add byte offsets to an address but never read from it
 // (except for back-ends with host_memory). Thread-compatible: one back-end object per
 // thread of use.
 // SPDX-License-Identifier: Apache-2.0
@@ -20,7 +20,7 @@ typedef struct eg_backend eg_backend;
 typedef struct eg_program eg_program;
 typedef struct eg_launch eg_launch;
 
-/// Alignment of device memory and of everything the memory plan places, in bytes.
+/// Alignment of device memory, and of every value in it, in bytes.
 enum { EG_DEVICE_ALIGNMENT = 64 };
 /// Returns `bytes`, rounded up to EG_DEVICE_ALIGNMENT.
 static inline size_t eg_device_aligned(size_t bytes) {
@@ -47,16 +47,16 @@ typedef struct eg_device_queue {
   void *stream;   // cudaStream_t
 } eg_device_queue;
 
-/// A node that is the only reader of the result of the node before it; this result is its
-/// operand `operand`.
+/// A node of a chain after the first one. It is the only reader of the result of the node
+/// before it, and reads that result as its operand number `operand`.
 typedef struct eg_chain_link {
   const eg_node_spec *spec;
   uint32_t operand;
 } eg_chain_link;
 
-/// A node, or a chain of nodes of one result each. A chain's program takes the operands
-/// of the first node, then the operands of each link without the passed result; its
-/// result is the result of the last link.
+/// What to compile: a node, or a chain of nodes that have one result each. The program of
+/// a chain takes the operands of the first node, then the operands of each link except
+/// the result passed to it. Its result is the result of the last link.
 typedef struct eg_compile_request {
   const eg_node_spec *spec;
   uint64_t dying; // bit i: result 0 may take over the memory of operand i, which has
@@ -71,13 +71,15 @@ typedef struct eg_program_info {
   bool native;        // false: the device has no kernel, so the reference kernel runs
   int32_t overlay;   // operand whose memory result 0 must share, or -1: result 0 overlaps
                      // no operand
-  uint64_t in_place; // bit r: result r may share the memory of operand r, of its type,
-                     // which has no later reader; otherwise neither overlaps anything
-  uint64_t kept;     // bits of the weight operands that a launch reads as they are; only
-                     // prepare reads the other ones
+  uint64_t in_place; // bit r: result r may share the memory of operand r if their types
+                     // are equal and operand r has no later reader; without sharing,
+                     // neither overlaps other tensors
+  uint64_t kept;     // bits of the weight operands that a launch reads unpacked; only
+                     // `prepare` reads the other weight operands
   const size_t *constant_bytes;
   uint32_t constant_count;
-  size_t scratch_bytes; // needed while a launch runs; several launches may share it
+  size_t scratch_bytes; // bytes of scratch memory while a launch runs; several launches
+                        // may share the memory
 } eg_program_info;
 
 /// The device addresses of one node. Entries of weights that are not kept may be NULL.
@@ -136,10 +138,10 @@ typedef struct eg_backend_vtable {
   egraph_status (*upload)(eg_backend *backend, void *to, const void *from, size_t bytes);
   egraph_status (*download)(eg_backend *backend, void *to, const void *from,
                             size_t bytes);
-  /// optional: NULL means host_memory. They work within device memory, in order with
-  /// runs. copy_rows copies `count` rows of `bytes` bytes; rows begin `to_step` and
-  /// `from_step` bytes apart. fill writes `value` `count` times; -infinity means the
-  /// lowest number of the dtype.
+  /// optional: NULL means host_memory. copy_rows and fill work within device memory, in
+  /// order with runs. copy_rows copies `count` rows of `bytes` bytes; rows begin
+  /// `to_step` and `from_step` bytes apart. fill writes `value` `count` times; -infinity
+  /// means the lowest number of the dtype.
   egraph_status (*copy_rows)(eg_backend *backend, void *to, size_t to_step,
                              const void *from, size_t from_step, size_t bytes,
                              size_t count);
@@ -148,15 +150,15 @@ typedef struct eg_backend_vtable {
   /// optional: NULL means host_memory. Returns a queue; work that is put on it runs after
   /// all runs so far, and before all later runs.
   egraph_status (*queue)(eg_backend *backend, eg_device_queue *out);
-  /// required. Compiles any typed node, if need be on its reference kernel; fails with
-  /// EGRAPH_E_UNSUPPORTED for opaque nodes and leaves without a kernel.
+  /// required. Compiles any typed node, on its reference kernel if there is no other.
+  /// Fails with EGRAPH_E_UNSUPPORTED for opaque nodes and leaves without a kernel.
   egraph_status (*compile)(eg_backend *backend, const eg_compile_request *request,
                            eg_program **out);
   /// optional: NULL means no chains. True when `compile` has one kernel for a chain. The
   /// answer depends on the request alone, without `dying`.
   bool (*fuses)(const eg_backend *backend, const eg_compile_request *request);
-  /// optional: NULL means nothing to do. They enclose a series of runs on one thread:
-  /// begin sets thread count, signals and stream; after end all work is done.
+  /// optional: NULL means nothing to do. begin and end enclose a series of runs on one
+  /// thread: begin sets thread count, signals and stream; after end all work is done.
   egraph_status (*begin)(eg_backend *backend);
   egraph_status (*end)(eg_backend *backend);
   /// optional: NULL means run returns when its launch is done. Waits for all launches.
@@ -166,15 +168,17 @@ typedef struct eg_backend_vtable {
 struct eg_backend {
   const eg_backend_vtable *vtable;
   egraph_allocator alloc;
-  uint32_t threads;   // the option, with 0 resolved
-  size_t cache_bytes; // bytes of the device's last cache; 0: host memory, or unknown
-  size_t total_bytes; // bytes of all the device's memory; 0: host memory, or unknown
+  uint32_t threads;   // threads of a kernel: the option, or the machine's number if the
+                      // option is 0
+  size_t cache_bytes; // bytes of the device's last-level cache; 0: unknown or host memory
+  size_t total_bytes; // all bytes of the device's memory; 0: host memory or unknown
 };
 
 // ---- registry -------------------------------------------------------------------
 
-/// Returns the back-ends that can run here, in the order of registry.c, then the plugin
-/// of this name ("cuda", "cuda:FILE"; NULL: none); NULL past the last one.
+/// Returns back-end number `index` among those that can run here: first the back-ends of
+/// registry.c, then the plugin of this name ("cuda", "cuda:FILE"; NULL: none). NULL past
+/// the last back-end.
 const eg_backend_vtable *eg_backend_at(uint32_t index, const char *plugin);
 /// Creates a back-end by name (NULL: "cpu"; "cuda:FILE": the plugin in FILE). Fails with
 /// EGRAPH_E_ARGUMENT, listing the known names, and with EGRAPH_E_UNSUPPORTED when the
@@ -239,8 +243,7 @@ egraph_status eg_host_memory_create(eg_backend *backend, size_t bytes,
 void eg_host_memory_destroy(eg_backend *backend, eg_device_memory *memory);
 /// Returns the number of this machine's processors that are online.
 uint32_t eg_host_processors(void);
-/// Appends the processor's model, family and widest vector instruction set: "AMD
-/// EPYC 25.17 avx512".
+/// Appends the processor's model, family and widest vectors: "AMD EPYC 25.17 avx512".
 egraph_status eg_host_describe(eg_text *out);
 
 #endif

@@ -15,10 +15,11 @@
 // call returns, also when it fails (between processes the channel copies the data that it
 // sends; a transport between devices gives up its part).
 //
-// A collective may lend its buffers instead. Then the rank must not write or free the
-// memory that others read (its send buffer, and the result of an all-reduce) before it
-// settles or begins the next collective of the group, which the others join after they
-// have read. Settling only waits for readers, so it never fails.
+// A collective may lend its buffers instead: other ranks may still read the rank's send
+// buffer, or its result of an all-reduce, when the call returns. The rank must not write
+// or free this memory before it settles or begins the next collective of the group;
+// other ranks join that one after they have read. Settling only waits for readers, so it
+// never fails.
 //
 // Thread-compatible: one thread at a time per channel.
 // SPDX-License-Identifier: Apache-2.0
@@ -28,7 +29,8 @@
 #include "exec/backend.h"
 #include "pcg/parallel/mesh.h"
 
-// Kind, spelling. `count`: elements of a part; the group has n ranks; own place i:
+// Kind, spelling. `count` is the number of elements of a part, n the number of ranks in
+// the group, i the place of this rank in the group:
 #define EG_COLLECTIVE_LIST(X)                                                            \
   /* send [count], recv [n][count]: what everyone sent. MPI_Allgather, ncclAllGather */  \
   X(EG_COLLECTIVE_ALL_GATHER, "all-gather")                                              \
@@ -72,8 +74,10 @@ typedef struct eg_channel_vtable {
   void (*destroy)(eg_channel *channel); // optional: NULL where another object owns it
   /// required. Arguments are checked; in host memory the group has at least two ranks.
   egraph_status (*run)(eg_channel *channel, const eg_collective *what);
-  void (*settle)(eg_channel *channel); // optional: NULL means that nothing is ever lent
-  /// required. Ends the channel for all ranks; the first end or missed deadline counts.
+  void (*settle)(
+      eg_channel *channel); // optional: NULL means that collectives lend no memory
+  /// required. Ends the channel for all ranks. If several ranks end it or miss a
+  /// deadline, the first failure becomes the channel's error.
   void (*end)(eg_channel *channel, egraph_status status, const char *message);
   /// required. Fails with the channel's error if the channel has ended; never waits.
   egraph_status (*look)(eg_channel *channel);
@@ -85,7 +89,7 @@ struct eg_channel {
   eg_mesh mesh;
   uint32_t rank;
   double deadline_seconds; // > 0
-  eg_backend *backend;     // its memory holds the buffers; NULL: host memory
+  eg_backend *backend;     // back-end in whose memory the buffers are; NULL: host memory
   bool is_bound;           // only the thread that opened the channel may use it
 };
 
@@ -101,28 +105,31 @@ typedef egraph_status eg_channel_create(const egraph_allocator *alloc,
                                         const eg_mesh *mesh,
                                         const eg_channel_options *options,
                                         eg_channel **out);
-/// Opens the channel of this process, which is one of several ranks: "mpi", a plugin
-/// (exec/plugins.c). Fails with EGRAPH_E_UNSUPPORTED when the plugin cannot be loaded,
-/// with EGRAPH_E_ARGUMENT for other names. (local/local_channel.h: ranks as threads.)
+/// Opens the channel of this process, which is one of several ranks. `name` is
+/// "mpi", a plugin (exec/plugins.c). Fails with EGRAPH_E_UNSUPPORTED when the plugin
+/// cannot be loaded, with EGRAPH_E_ARGUMENT for other names. Ranks that are threads
+/// use local/local_channel.h.
 egraph_status eg_channel_open(const egraph_allocator *alloc, const char *name,
                               const eg_mesh *mesh, const eg_channel_options *options,
                               eg_channel **out);
 void eg_channel_destroy(eg_channel *channel); // NULL is allowed
-/// Runs a collective. Fails with EGRAPH_E_ARGUMENT when the ranks begin different ones,
-/// and with the error with which a rank ended the channel: EGRAPH_E_CANCELLED for a
-/// missed deadline.
+/// Runs a collective. Fails with EGRAPH_E_ARGUMENT when ranks begin different
+/// collectives, and with the channel's error when a rank has ended the channel:
+/// EGRAPH_E_CANCELLED after a missed deadline.
 egraph_status eg_channel_run(eg_channel *channel, const eg_collective *what);
 /// Waits until no rank reads memory that this rank has lent; works also after the channel
 /// has ended.
 void eg_channel_settle(eg_channel *channel);
 egraph_status eg_channel_barrier(eg_channel *channel);
-/// Ends the channel for all ranks, because this rank failed: with `status`, and a message
-/// of "rank 2 failed" and the last error. Returns `status`.
+/// Ends the channel for all ranks, because this rank failed. The channel's error is
+/// `status`, with the message "rank 2 failed: " and this thread's last error.
+/// Returns `status`.
 egraph_status eg_channel_abort(eg_channel *channel, egraph_status status);
 
 // ---- groups -----------------------------------------------------------------------
 
-/// The ranks along an axis: rank(i) = first + i * stride, i < size; `place` is the own i.
+/// The ranks along an axis: rank(i) = first + i * stride, i < size. This rank
+/// is rank(place).
 typedef struct eg_group {
   uint32_t first, stride, size, place;
 } eg_group;
@@ -134,13 +141,14 @@ static inline uint32_t eg_group_rank(const eg_group *group, uint32_t place) {
 
 // ---- for implementations ----------------------------------------------------------
 
-/// Sets out[i] = parts[0][i] + parts[1][i] + ..., or the maximum, in this order. 16-bit
-/// floats are added in float32 and rounded once; integers wrap; a maximum is NaN if an
-/// element is. Not for bool. part_count >= 1; `out` may be one of the parts.
+/// Sets out[i] to parts[0][i] + parts[1][i] + ..., added in this order, or to the maximum
+/// of the parts. 16-bit floats are added in float32 and rounded once; integers wrap; a
+/// maximum is NaN if an element is NaN. Not for bool. part_count >= 1; `out` may be one
+/// of the parts.
 void eg_combine(egraph_dtype dtype, eg_combining combining, const void *const *parts,
                 uint32_t part_count, size_t count, void *out);
 
-/// True when the collectives of two ranks match.
+/// True when two ranks begin the same collective, so that it can run.
 bool eg_collective_matches(const eg_collective *a, const eg_collective *b);
 /// Fails with EGRAPH_E_ARGUMENT: "rank 1 begins all-gather of 3 float32 along 'gpu', rank
 /// 0 ...".

@@ -1,11 +1,12 @@
-// A collective is a meeting over the control, then work:
+// A collective has two parts: the ranks meet over the control, then they work:
 //
 //   meet     all-gather of the collectives that the ranks begin, along the same axis
 //   start    the transport puts its part on the queue of the device
 //   finish   polls the transport, the control and the clock
 //
 // After the meeting, each rank notices failures by itself (its transport fails, or the
-// deadline passes) or hears of them over the control, and gives up what it has begun.
+// deadline passes) or hears of them over the control, and gives up the collective that it
+// has begun.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/device_channel.h"
 
@@ -15,7 +16,7 @@
 
 #include "base/clock.h"
 
-/// A collective in the form that ranks send to each other.
+/// A collective as ranks send it to each other, to compare what they begin.
 typedef struct wish {
   int32_t kind, combining, dtype;
   uint32_t axis;
@@ -28,8 +29,9 @@ typedef struct device_channel {
   eg_transport *transport; // NULL: through host memory
   wish *wishes;            // [places]
   unsigned char *ids;      // [places][EG_TRANSPORT_ID_BYTES]
-  eg_arena arena;          // holds both
-  char *host;              // for data that goes through host memory; grows
+  eg_arena arena;          // memory of wishes and ids
+  char *host; // data of a collective that goes through host memory; the buffer grows when
+              // needed
   size_t host_bytes;
   egraph_status failed;
   char message[EG_MESSAGE_BYTES];
@@ -110,8 +112,8 @@ static egraph_status agree_on_collective(device_channel *channel, const eg_group
   return EGRAPH_OK;
 }
 
-/// Waits until the work begun along an axis is done; fails when a rank has failed or the
-/// deadline has passed.
+/// Waits until the work begun along an axis is done; fails after a failure or
+/// the deadline.
 static egraph_status wait_until_done(device_channel *channel, uint32_t axis,
                                      const char *what) {
   eg_transport *transport = channel->transport;
@@ -163,12 +165,13 @@ static egraph_status run_through_host(device_channel *channel, const eg_group *g
   EG_TRY(need_host(channel, (send + recv) * element));
   char *sent = channel->host, *received = sent + send * element;
   EG_TRY(eg_backend_download(backend, sent, what->send, send * element));
-  if (what->kind == EG_COLLECTIVE_NEIGHBOURS) // recv keeps what is not sent
+  if (what->kind ==
+      EG_COLLECTIVE_NEIGHBOURS) // recv keeps its content where no neighbour sends
     EG_TRY(eg_backend_download(backend, received, what->recv, recv * element));
   eg_collective on_host = *what;
   on_host.send = sent;
   on_host.recv = received;
-  on_host.lends = false; // this host memory serves the next collective, too
+  on_host.lends = false; // the next collective uses the same host memory
   EG_TRY(eg_channel_run(channel->control, &on_host));
   return eg_backend_upload(backend, what->recv, received, recv * element);
 }
@@ -176,7 +179,7 @@ static egraph_status run_through_host(device_channel *channel, const eg_group *g
 static egraph_status run_on_device(device_channel *channel, const eg_group *group,
                                    const eg_collective *what) {
   assert(channel->transport != NULL);
-  eg_device_queue queue; // runs noted so far are submitted first
+  eg_device_queue queue; // the queue first gets the runs noted so far
   EG_TRY(agree_on_collective(channel, group, what));
   if (what->count + what->count_back == 0) return EGRAPH_OK;
   EG_TRY(channel->base.backend->vtable->queue(channel->base.backend, &queue));
@@ -184,8 +187,8 @@ static egraph_status run_on_device(device_channel *channel, const eg_group *grou
   return wait_until_done(channel, what->axis, eg_collective_name(what->kind));
 }
 
-/// Runs a collective in a group of one rank: the rank receives the data that it sends,
-/// and has no neighbours.
+/// Runs a collective in a group of one rank: it receives what it sends and has
+/// no neighbours.
 static egraph_status run_alone(device_channel *channel, const eg_collective *what) {
   size_t bytes = what->count * eg_dtype_bytes(what->dtype);
   if (what->kind == EG_COLLECTIVE_NEIGHBOURS || what->recv == what->send)
@@ -240,8 +243,7 @@ static const eg_channel_vtable staged_vtable = {.name = "device through host mem
                                                 .end = device_end,
                                                 .look = device_look};
 
-/// Joins all groups. The first member of a group makes its id and sends it to the others
-/// over the control.
+/// Joins all groups. A group's first member makes the id and sends it over the control.
 static egraph_status join_groups(device_channel *channel) {
   eg_transport *transport = channel->transport;
   const eg_mesh *mesh = &channel->base.mesh;

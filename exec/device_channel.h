@@ -12,8 +12,8 @@
 // may be rounded at every rank, and the maximum of a number and NaN may be the number.
 //
 // A call returns when the collective is done, so buffers are free. When a rank is lost
-// after all have met, the others fail at the deadline of this channel, which is initially
-// the deadline of the control.
+// after all ranks have begun a collective, the other ranks fail at the deadline of this
+// channel, which is initially the deadline of the control.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_DEVICE_CHANNEL_H
 #define EG_EXEC_DEVICE_CHANNEL_H
@@ -49,7 +49,7 @@ typedef struct eg_transport_vtable {
   /// required. Makes a name for a new group; all members join with this name.
   egraph_status (*make_id)(eg_transport *transport,
                            unsigned char out[EG_TRANSPORT_ID_BYTES]);
-  /// required. Begins to join the group along `axis`.
+  /// required. Begins to join the group along `axis`; `poll` finds the end.
   egraph_status (*join)(eg_transport *transport, uint32_t axis, const eg_group *group,
                         const unsigned char id[EG_TRANSPORT_ID_BYTES]);
   /// required. True when the transport can carry this collective.
@@ -58,12 +58,12 @@ typedef struct eg_transport_vtable {
   /// that is already on the queue.
   egraph_status (*start)(eg_transport *transport, const eg_group *group,
                          const eg_collective *what);
-  /// required. Finds whether the collective begun along `axis` is done. Fails when it can
-  /// never end.
+  /// required. Finds whether the collective (or the joining) begun along `axis` is done.
+  /// Fails when it can never end.
   egraph_status (*poll)(eg_transport *transport, uint32_t axis, bool *out_is_done);
-  /// required. Gives up all begun collectives, so that nothing keeps the queue waiting.
-  /// Ranks that have not yet seen the end of such a collective never see it done: buffers
-  /// are free.
+  /// required. Gives up all collectives that have begun, so that none keeps the queue
+  /// waiting and their buffers are free. A rank that has not yet seen the end of such a
+  /// collective never sees it.
   void (*give_up)(eg_transport *transport);
 } eg_transport_vtable;
 

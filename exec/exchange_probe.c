@@ -1,6 +1,6 @@
-// A block is a few turns of computing, each followed by an exchange. The cost of the
-// exchange is the block's seconds, less the seconds of the same computing alone on all
-// ranks at the same time. The fastest block counts, because other programs only add time.
+// A block has a few turns; a turn is computing, then an exchange. The cost of an exchange
+// is the time of a block with exchanges minus the time of a block without, on all ranks
+// at the same time. The fastest block counts, because other programs only add time.
 //
 // The computing writes the data that is sent, as programs do: other ranks then read the
 // data from the cache of the rank that wrote it.
@@ -138,8 +138,8 @@ static egraph_status run_collective(void *user, const void *what, eg_channel *ch
   return eg_channel_run(channel, what);
 }
 
-/// Measures the seconds of an exchange, of `chunks` pieces of computing, or of both at
-/// the same time.
+/// Measures the seconds of an exchange, of `chunks` pieces of computing, or of both
+/// at once.
 static egraph_status time_beside(const beside_probe *b, bool exchanges, int chunks,
                                  double *out) {
   uint32_t number = 0;
@@ -154,8 +154,8 @@ static egraph_status time_beside(const beside_probe *b, bool exchanges, int chun
 }
 
 /// Measures the slowdown of computing while all ranks compute for as long as an exchange
-/// takes. Where both together take no longer than one alone, computing does not slow
-/// down; where they take as long as one after the other, computing stops.
+/// takes. If computing and exchange together take no longer than computing alone, the
+/// slowdown is 0; if they take as long as one after the other, computing stops.
 static egraph_status measure_beside(const beside_probe *b, double *out) {
   double exchange = INFINITY, chunk = INFINITY, alone = INFINITY, both = INFINITY;
   for (int i = 0; i < BLOCKS; i++) {
@@ -278,8 +278,8 @@ egraph_status eg_exchange_probe(egraph_allocator alloc, const char *channel,
   *out_beside = 0;
   if (ranks < 2)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "%" PRIu32 " ranks have nobody to talk to", ranks);
-  // MPI starts with the first channel and ends when that channel is destroyed, so this
-  // channel outlives the others.
+  // MPI starts with the first channel and ends when that channel is destroyed. Therefore
+  // the channel of all ranks is created first and destroyed last.
   EG_TRY(mesh_of(ranks, ranks, &whole));
   if (strcmp(channel, "local") != 0)
     EG_TRY(eg_channel_open(&alloc, channel, &whole, &options, &held));
@@ -290,8 +290,9 @@ egraph_status eg_exchange_probe(egraph_allocator alloc, const char *channel,
 
 // ---- latency and bandwidth of a link ------------------------------------------------
 
-// A small collective takes the time of its rounds, levels of a tree as in the cheapest
-// formula of sim/collective.h. The rest of the time of a large collective is traffic.
+// A small collective takes the time of its rounds, which are the levels of a tree (the
+// cheapest formula of sim/collective.h). A large collective takes this time, and the time
+// of its traffic.
 
 enum {
   SMALL = 16,      // elements per device
@@ -301,14 +302,15 @@ enum {
   MOST_REPEATS = 200,
   LEAST_REPEATS = 11 // the least, and the repeats of large collectives
 };
-// Quantile of the measured times that counts: other programs only add time.
+// The quantile of the times that counts; it is low, as other programs only add time.
 static const double QUANTILE = 0.25;
 
-/// `per_byte`: bytes that pass a device, per byte of the collective, times the size of
-/// the group.
+/// `per_byte`: bytes that pass a device for a byte of the collective, times the
+/// group's size.
 typedef struct link_collective {
   eg_collective_kind kind;
-  bool is_whole;   // bytes count the whole buffer, not one device's part
+  bool is_whole;   // bytes of the collective are those of the whole buffer, not of one
+                   // device's part
   double per_byte; // volume * n / (n - 1)
 } link_collective;
 
@@ -335,9 +337,8 @@ static int choose_repeats(uint32_t group) {
 }
 
 /// Measures a collective. For traffic between ranks of this host the smaller of wall
-/// clock and thread clock counts, because the message does not cause the time for which
-/// other programs have the processor. For rounds the wall clock counts, because waiting
-/// belongs to them.
+/// clock and thread clock counts, which leaves out the time for which other programs have
+/// the processor. For rounds the wall clock counts, because rounds include waiting.
 static egraph_status time_kind(const link_prober *p, const link_collective *kind,
                                size_t count, bool is_traffic, int repeats, double *out) {
   assert(repeats <= MOST_REPEATS);

@@ -1,7 +1,7 @@
 // Measures the cost of messages: the seconds of every kind of exchange by size, and the
-// latency and bandwidth of a link. Exchanges are measured under the conditions of a
-// program: after some computing, which all ranks do at the same time, so that the
-// measured time includes waiting for other ranks and for a shared processor.
+// latency and bandwidth of a link. An exchange is measured as in a program: after some
+// computing, which all ranks do at the same time. Therefore its time includes waiting for
+// other ranks and for a shared processor.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_EXCHANGE_PROBE_H
 #define EG_EXEC_EXCHANGE_PROBE_H
@@ -9,7 +9,7 @@
 #include "exec/channel.h"
 #include "pcg/parallel/machine.h"
 
-/// The largest reported slowdown of computing during an exchange: computing stops.
+/// The slowdown reported when computing stops during an exchange; the largest one.
 #define EG_MOST_BESIDE 1000.0
 
 /// Measures exchanges between `ranks` ranks over a channel: "local", threads of this
@@ -28,15 +28,14 @@ egraph_status eg_exchange_probe(egraph_allocator alloc, const char *channel,
 
 typedef struct eg_link_figures {
   double latency_seconds;  // seconds of a round of a collective
-  double seconds_per_byte; // for the bytes that pass a device
+  double seconds_per_byte; // seconds for each byte that a device sends
 } eg_link_figures;
 
 /// Measures a link; all ranks of the axis, two or more, call it together and get the
 /// figures of rank 0. Times small and large all-gathers, reduce-scatters and all-reduces,
 /// each the lower quartile of several. Fails with EGRAPH_E_MEMORY and as collectives do.
 egraph_status eg_channel_probe(eg_channel *channel, uint32_t axis, eg_link_figures *out);
-/// Measures a link between `ranks` threads of this process (exec/local). All threads call
-/// the allocator.
+/// Measures a link between `ranks` threads (exec/local), all of which call the allocator.
 egraph_status eg_local_probe(const egraph_allocator *alloc, uint32_t ranks,
                              eg_link_figures *out);
 

@@ -9,11 +9,12 @@
 #include <unistd.h>
 
 // Spinning lasts long enough to reach the next region of most networks, and is short
-// compared with the time slice of a thread on a busy machine (bench/busy.py). A spin that
-// was interrupted for more than LOST_NS had lost its processor: other threads need it.
+// compared with the time slice of a thread on a busy machine (bench/busy.py). A spin
+// that was interrupted for more than LOST_NS had lost its processor to other threads, so
+// it ends.
 enum { SPIN_NS = 100000, LOST_NS = 20000, LOOKS = 8 };
-// A wait beyond LONG_NS waits for a processor, not for work. LEAST_NS is the spin time
-// when all waits are that long.
+// A wait longer than LONG_NS waits for a processor, not for work. When all waits are that
+// long, the spin time falls to LEAST_NS.
 enum { LONG_NS = 200000, LEAST_NS = 2000 };
 const eg_spin eg_spin_default = {SPIN_NS, SPIN_NS};
 
@@ -45,9 +46,10 @@ static bool spin_for(int64_t ns, const eg_gate *gate, uint32_t old) {
   return false;
 }
 
-// Sleeps until the value changes, or until a time. A sleeper counts itself, then reads
-// the value again; a thread that moves the gate changes the value, then reads the count.
-// So one of the two sees the other. The system checks the value once more.
+// Sleeps until the value changes, or until a time. A sleeper adds itself to the count of
+// sleepers, then reads the value again; a thread that moves the gate changes the value,
+// then reads the count. Therefore one of the two threads notices the other. The system
+// checks the value once more.
 static void sleep_until(eg_gate *gate, uint32_t old, const struct timespec *until) {
   bool is_early = true; // NULL: always true
   atomic_fetch_add(&gate->sleepers, 1);

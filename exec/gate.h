@@ -1,7 +1,6 @@
 // A number that threads wait for: when it changes, all waiting threads go on. A waiting
-// thread first spins for a short while, because waking up takes long. Then it sleeps,
-// because a spinning thread takes the processor from the thread it waits for, and uses up
-// its own time slice.
+// thread first spins for a short while, because waking up takes long. Then it sleeps: a
+// thread that spins longer may take the processor from the thread for which it waits.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_GATE_H
 #define EG_EXEC_GATE_H
@@ -18,8 +17,8 @@ typedef struct eg_gate {
   char apart[56];
 } eg_gate;
 
-/// Waits until the value differs from `old`; returns it. Memory written by a thread
-/// before it moved the gate is visible then.
+/// Waits until the value differs from `old`, and returns the value. Memory that another
+/// thread wrote before it changed the value is then visible.
 uint32_t eg_gate_wait(eg_gate *gate, uint32_t old);
 /// The time for which a thread spins before it sleeps. The time adapts: it becomes
 /// shorter where waits are long because other threads have the processor. In a zeroed

@@ -24,9 +24,9 @@ struct eg_lane {
   eg_channel base; // the channel that ranks use
   eg_channel *below;
   pthread_t thread;
-  eg_spin spin, own_spin; // spins of the rank's thread; of the lane's thread
-  eg_gate started, ended; // numbers of tasks; wrap around
-  task tasks[ROOM];       // number k at k % ROOM
+  eg_spin spin, own_spin; // spin times of the rank's thread, and of the lane's thread
+  eg_gate started, ended; // numbers of tasks started and ended; they wrap around
+  task tasks[ROOM];       // task number k is at k % ROOM
   bool lends;             // memory may be lent; only the rank reads it
   atomic_bool ends;       // drop tasks that have not begun
   // the first failure; the message is written before the status
@@ -62,7 +62,8 @@ static bool is_idle(const eg_lane *lane) {
   return atomic_load(&lane->ended.value) == atomic_load(&lane->started.value);
 }
 
-/// Waits until a task has ended. Numbers wrap around; at most ROOM are in use.
+/// Waits until task `number` has ended. Numbers wrap around; at most ROOM tasks are
+/// started and not ended.
 static void wait_for(eg_lane *lane, uint32_t number) {
   for (uint32_t ended = atomic_load(&lane->ended.value); (int32_t)(ended - number) < 0;)
     ended = eg_gate_wait_until(&lane->ended, ended, &lane->spin, NULL);
@@ -173,7 +174,8 @@ egraph_status eg_lane_create(egraph_allocator alloc, eg_channel *below, eg_lane 
                    "thread; start MPI with MPI_THREAD_SERIALIZED, or run in order",
                    below->vtable->name);
   EG_TRY(eg_alloc(alloc, 1, sizeof *lane, &lane));
-  // A rank has two threads: they spin only where each has a processor.
+  // A rank has two threads; they spin only where each thread of all ranks has
+  // a processor.
   bool is_room = 2 * (long)eg_mesh_devices(&below->mesh) <= sysconf(_SC_NPROCESSORS_ONLN);
   *lane = (eg_lane){.base = {.vtable = &lane_vtable,
                              .alloc = alloc,

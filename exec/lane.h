@@ -1,13 +1,13 @@
 // A thread that runs the exchanges of a rank in the order in which the rank starts them,
-// while the rank computes. Collectives on the lane's channel run after the exchanges that
-// were started before, and the caller waits for them. The owner of a lane uses the
-// channel below it only while the lane is idle.
+// while the rank computes. A collective on the lane's channel runs after the exchanges
+// that were started before; its caller waits for it. The owner of a lane uses the channel
+// below the lane only while the lane is idle.
 //
 //   rank      start x   kernel   kernel   start y   kernel   wait y
 //   lane              [x .............]           [y .........]
 //
-// A failed exchange fails the next wait, and later exchanges are not run. A lane creates
-// its thread at creation, and allocates nothing later.
+// A failed exchange fails the next wait, and later exchanges are not run. eg_lane_create
+// creates the thread; later calls allocate nothing.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_LANE_H
 #define EG_EXEC_LANE_H
@@ -22,13 +22,14 @@ typedef egraph_status (*eg_lane_work)(void *user, const void *what, eg_channel *
 /// EGRAPH_E_UNSUPPORTED where only the thread that opened `below` may use it, with
 /// EGRAPH_E_MEMORY where no thread can be created.
 egraph_status eg_lane_create(egraph_allocator alloc, eg_channel *below, eg_lane **out);
-/// Runs the started exchanges, unless one failed, then ends the thread. NULL is allowed.
+/// Waits for the started exchanges (after a failed one, the others are not run), then
+/// ends the thread. NULL is allowed.
 void eg_lane_destroy(eg_lane *lane);
 /// Returns the lane's channel, which is borrowed; destroying it does nothing.
 eg_channel *eg_lane_channel(eg_lane *lane);
 
 /// Starts an exchange; returns its number for eg_lane_wait. `what` is borrowed until that
-/// wait. Blocks only while very many started exchanges have not ended.
+/// wait. Blocks only while 64 started exchanges have not ended.
 uint32_t eg_lane_start(eg_lane *lane, eg_lane_work work, void *user, const void *what);
 /// Waits until this exchange and all earlier ones have ended. Fails with the error of a
 /// failed one.

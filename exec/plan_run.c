@@ -124,9 +124,10 @@ egraph_status eg_plan_run_local(const egraph_allocator *alloc, const eg_plan *pl
   return eg_local_ranks_run(alloc, &plan->mesh, &run->channel, run_on, &job);
 }
 
-/// Fails unless all ranks run the same. Each process has read its own plan. Where
-/// collectives still match, different steps or weights of another seed would only show in
-/// wrong results. Equal numbers equal their maximum, and so do their complements.
+/// Fails unless all ranks run the same plan, steps and seed. Each process has read its
+/// own plan; if collectives match by chance, another plan or seed would only give wrong
+/// results. Numbers are equal on all ranks when each equals the maximum, and each
+/// complement the maximum of complements.
 static egraph_status compare_runs(const run_job *job, eg_channel *channel) {
   uint64_t own, all[2];
   EG_TRY(eg_plan_digest(job->plan, eg_allocator_or_heap(job->alloc), &own));

@@ -21,7 +21,7 @@ enum { PATH_BYTES = 4096 };
 
 typedef struct plugin {
   const char *what; // "back-end", for messages
-  const char *name; // as callers give it, with or without ":FILE"
+  const char *name; // name that callers give, with or without ":FILE"
   const char *file;
   const char *symbol;
   const char *needs; // requirements to build and run it
@@ -71,9 +71,9 @@ static bool fits_in_file(uint64_t offset, uint64_t length, uint64_t size) {
   return offset <= size && length <= size - offset;
 }
 
-/// True when the end of a library's file is missing, as after an interrupted copy: tables
-/// or a segment reach beyond the file. The loader would map the missing part and crash.
-/// Returns false for files that are no library; the loader reports them.
+/// True when the end of a library's file is missing, as after an interrupted copy: its
+/// tables or a segment reach beyond the file. The loader would map the missing part and
+/// crash. False for a file that is no library: the loader reports it.
 static bool is_cut_off(FILE *file) {
   ElfW(Ehdr) head;
   ElfW(Phdr) segment;

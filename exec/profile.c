@@ -1,11 +1,12 @@
-// A node is compiled exactly as in the executor, with the operands that die there. It
-// runs until there are enough repeats and enough time has passed; the median counts.
+// A node is compiled exactly as in the executor, where all data operands die. It runs
+// until there are enough repeats and enough time has passed; the median time counts.
 //
-// Weights rotate over enough copies to leave the caches between two runs, as in a network
-// that reads other weights in between. Data operands and results rotate over a few sets
-// that leave the second-level cache but not the third, as in a network that ran other
-// nodes after writing them. Without rotation the predicted sum over ResNet-50 is 8 % too
-// low, with rotated weights 3 %, with both 2 %.
+// Each run uses another copy of the weights; there are enough copies that a copy leaves
+// the caches before it is used again, as in a network that reads other weights in
+// between. Data operands and results rotate over a few sets, which leave the second-level
+// cache but not the third, as in a network that runs other nodes after writing a value.
+// Without rotation the predicted sum over ResNet-50 is 8 % too low, with rotated weights
+// 3 %, with both 2 %.
 //
 // A device replays a whole series of launches, so there a node is measured within a
 // series: a batch of several runs is replayed, with enough copies of the weights to leave
@@ -34,8 +35,7 @@ typedef struct rig_set {
   void **operands, **results;
 } rig_set;
 
-/// A copy of the weights together with one of the sets: addresses and the launch that is
-/// bound to them.
+/// A copy of the weights with one of the sets, and the launch bound to their addresses.
 typedef struct rig_copy {
   void **operands, **constants;
   const rig_set *set;
@@ -115,7 +115,8 @@ static void draw_plain(const node_rig *rig, uint32_t index, const eg_tensor *ten
   eg_tensor head = *tensor;
   if (elements > DRAWN_ELEMENTS) head.type = eg_type_of(tensor->type.dtype, 1, &drawn);
   eg_role role = eg_op_role((eg_op)rig->spec->attrs->op, index);
-  if (role == EG_ROLE_EXPONENT) // the most frequent one; others cost more than a product
+  if (role == EG_ROLE_EXPONENT) // 2, the most frequent exponent; other exponents cost
+                                // more than a product
     set_elements(&head, 2);
   else if (is_index(role))
     set_elements(&head, 0);
@@ -319,8 +320,8 @@ static egraph_status restore_operand(node_rig *rig) {
 
 // ---- the profiler ---------------------------------------------------------------------
 
-// Runs shorter than this are timed in batches, so that reading the clock does not count;
-// on a device, so that submitting and waiting do not count.
+// Runs shorter than these seconds are timed in batches, so that the time for reading the
+// clock is negligible; on a device, so that submitting and waiting are.
 static const double batch_seconds = 20e-6, device_batch_seconds = 2e-3;
 enum { MOST_BATCH = 2000 };
 
@@ -368,8 +369,8 @@ bool eg_profiler_is_device(const eg_profiler *profiler, size_t *out_bytes) {
 
 // ---- measuring ------------------------------------------------------------------
 
-// With one thread, the smaller of both clocks counts: time taken by other processes does
-// not belong to the node.
+// With one thread, the smaller of wall clock and thread clock counts: time taken by other
+// processes does not belong to the node.
 typedef struct stopwatch {
   double wall, cpu;
 } stopwatch;
@@ -383,7 +384,7 @@ static double read_watch(const eg_backend *backend, stopwatch start) {
 
 static bool is_device(const node_rig *rig) { return !rig->backend->vtable->host_memory; }
 
-// Runs and times a batch. Batches of one size are the same series of launches.
+// Runs and times a batch. On a device, batches of one size are one series of launches.
 static egraph_status run_batch(node_rig *rig, uint32_t batch, double *out_seconds) {
   assert(batch != 0 && rig->turn < rig->copy_count);
   eg_backend *backend = rig->backend;
@@ -414,9 +415,9 @@ static uint32_t device_batch_for(const node_rig *rig, double seconds) {
   return (uint32_t)(fmax(1, fmin(turns, most)) * rig->copy_count);
 }
 
-/// Runs without counting; returns the seconds of the last run. On a device the first run
-/// loads kernels, however long that takes; a turn of all copies then gives the time of
-/// one run; then a batch is noted, and captured.
+/// Makes runs that are not samples; returns the seconds of the last one. On a device the
+/// first run loads kernels, however long that takes; then a run of every copy gives the
+/// time of one run; then a batch is noted, and captured.
 static egraph_status warm_up(node_rig *rig, const eg_profiler_options *options,
                              uint32_t *out_batch, double *inout_total,
                              double *out_seconds) {
@@ -432,7 +433,7 @@ static egraph_status warm_up(node_rig *rig, const eg_profiler_options *options,
   return EGRAPH_OK;
 }
 
-// Measures samples; `samples` gets at least one.
+// Measures samples; adds at least one to `samples`.
 static egraph_status sample(node_rig *rig, const eg_profiler_options *options,
                             eg_doubles *samples) {
   double total = 0, seconds = 0, spent = 0;

@@ -2,8 +2,8 @@
 // concatenations are found before the steps are compiled, so that earlier steps can write
 // to the final place.
 //
-// A carried value shares memory only with its own exit: the copy of exits to their
-// entries would overwrite any other value there.
+// The entry of a carried value shares memory only with its own exit: when exits are
+// copied to their entries, any other value there would be overwritten.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/rank_program_internal.h"
 
@@ -122,8 +122,8 @@ static bool share_view(eg_rank_program *p, const eg_rank_step *step,
 }
 
 /// Counts the operands from `first` on that lie one behind the other in one whole region,
-/// fill it, and can move with it because no exit lies there. The region belongs to the
-/// operand, or to the result of an earlier concatenation. 0: no such operands.
+/// fill it, and can move with it because no exit lies in it. The region belongs to the
+/// one operand, or to the result of an earlier concatenation. 0: no such operands.
 ///
 ///   a = concat(x, y), b = concat(x, y, z):   x and y fill a, which moves into b
 static uint32_t count_in_region(eg_rank_program *p, const eg_rank_step *step,
@@ -163,7 +163,8 @@ static bool share_concat(eg_rank_program *p, const eg_rank_step *step,
   uint32_t result = region_of(p, step->results[0]);
   for (uint32_t i = 0; i < step->operand_count; i++) {
     uint32_t root = eg_regions_find(&p->regions, region_of(p, step->operands[i])).root;
-    (void)eg_regions_join(&p->regions, root, result, offset); // false: it has moved
+    (void)eg_regions_join(&p->regions, root, result,
+                          offset); // false: an operand in the same region has moved it
     offset += eg_type_bytes(&part->spec.inputs[i]);
   }
   return true;
@@ -228,7 +229,7 @@ static egraph_status list_regions(eg_rank_program *p, const eg_rank_step *step,
   return EGRAPH_OK;
 }
 
-/// Returns the operands over which a result may be laid.
+/// Returns the operands (a bit each) whose memory a result may use.
 static uint64_t dying_operands(eg_rank_program *p, uint32_t index,
                                const uint32_t *regions, uint32_t result) {
   assert(result < p->steps.data[index].result_count);
@@ -281,8 +282,8 @@ static void keep_constants(eg_rank_program *p, const eg_rank_step *step,
       p->states[step->operands[i]].is_kept = true;
 }
 
-/// Reserves scratch memory for strips after the scratch memory of kernels, which strips
-/// and step share.
+/// Reserves scratch memory for strips, after that of the kernels, which strips and
+/// step share.
 static egraph_status add_strips(eg_rank_program *p, const eg_rank_part *part,
                                 eg_rank_step *step) {
   const eg_strips *strips = &part->strips;
@@ -311,7 +312,7 @@ static egraph_status add_strips(eg_rank_program *p, const eg_rank_part *part,
   return EGRAPH_OK;
 }
 
-/// Lays results over the operands that the kernel may overwrite.
+/// Gives results the memory of the operands that the kernel may overwrite.
 static void work_in_place(eg_rank_program *p, uint32_t index, const uint32_t *regions) {
   const eg_rank_step *step = &p->steps.data[index];
   const eg_program_info *info = &step->program->info;
@@ -335,8 +336,7 @@ static void count_work(const eg_compile_request *request, eg_step_figures *out) 
   }
 }
 
-/// Returns a bit for each operand that is a weight; for a chain, for each operand that
-/// has no memory in a run.
+/// Returns a bit for each weight operand; in a chain, for each constant operand.
 static uint64_t weights_of(const eg_rank_program *p, uint32_t index) {
   const eg_rank_step *step = &p->steps.data[index];
   uint64_t weights = 0;
@@ -374,10 +374,10 @@ static egraph_status compile_program(eg_rank_program *p, uint32_t index) {
 
 // ---- steps that run as one ----------------------------------------------------------
 
-// Finds steps that run as one kernel, a chain. The steps of a chain follow each other
-// with only views in between, and each value passed between them has one reader, so it
-// needs no memory. The last step then does the work of all and has the operands of all;
-// the other steps do nothing.
+// Finds chains: steps that run as one kernel. The steps of a chain follow each other with
+// only views in between, and each value passed between them has one reader, so it needs
+// no memory. The last step of the chain then does the work of all its steps and has their
+// operands; the other steps do nothing.
 //
 //   step 4   y = batch-normalization x s t m v        nothing
 //   step 5   z = relu y                               z = relu(batch-normalization x ...)
@@ -455,8 +455,7 @@ static bool extend(finder *f, chain *c) {
   return true;
 }
 
-/// Lists the operands of all steps in the order of the links, without the values passed
-/// between steps.
+/// Lists the operands of all linked steps in order, without values passed between steps.
 static egraph_status list_operands(eg_rank_program *p, const chain *c, uint32_t **out,
                                    uint32_t *out_count) {
   uint32_t count = 0;
@@ -506,7 +505,7 @@ static egraph_status fuse_chains(finder *f) {
     while (extend(f, &c))
       ;
     if (c.link_count != 0) EG_TRY(join_chain(p, &c));
-    i = c.steps[c.link_count]; // the last step of a complete chain joins no other chain
+    i = c.steps[c.link_count]; // a step belongs to one chain only
   }
   return EGRAPH_OK;
 }

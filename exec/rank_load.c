@@ -1,8 +1,8 @@
 // Places memory, loads constants and binds launches. For each step, in order, the
 // constants that it reads are loaded and packed, and its launch is bound to its memory. A
-// constant is freed after its last reader, so that packed weights are never held twice.
-// Nodes that read only constants are computed in the order of the graph, as far as the
-// current step needs them.
+// constant is freed after its last reader, so that packed weights are never in memory
+// twice. Nodes that read only constants are computed in the order of the graph, as far as
+// the current step needs them.
 //
 //   value of the graph, whole  --all of it, or a part in the graph's data-->  state
 //                              --copied, in its memory format------------->  state
@@ -19,7 +19,7 @@ typedef struct constant {
   eg_device_memory memory; // memory of `address`; owner NULL: it is in the graph's data
   void *own_host;          // copy on the host, made only for the device
   uint32_t readers;        // nodes and states that still need the value
-  bool is_kept;            // a kept state lies in its memory
+  bool is_kept;            // a kept state is in the memory of this constant
 } constant;
 
 /// A state that is constant.
@@ -46,7 +46,8 @@ static void *region_address(eg_rank_program *p, uint32_t region) {
   return base == NULL ? NULL : base + p->regions.data[place.root].offset + place.offset;
 }
 
-/// Allocates room for the largest block on its way in or out: a run allocates nothing.
+/// Allocates memory for the largest block that is stored or fetched, because a run
+/// allocates nothing.
 static egraph_status create_room(eg_rank_program *p) {
   size_t most = 0, bytes;
   for (uint32_t i = 0; i < eg_graph_input_count(p->plan->graph); i++) {
@@ -311,8 +312,8 @@ static egraph_status compute_value(loader *l, uint32_t value) {
 
 // ---- constant states ----------------------------------------------------------------
 
-/// True when a state needs no memory of its own: it is its whole value, or a part that
-/// lies in the graph's data.
+/// True when a state needs no memory of its own: it is all of its value, or a contiguous
+/// part of the graph's data.
 static bool lies_in_value(const loader *l, uint32_t state, size_t *out_offset) {
   const eg_rank_program *p = l->p;
   const eg_plan_state *s = &p->plan->states.data[state];
@@ -450,7 +451,8 @@ static egraph_status bind_all(loader *l) {
 
 // ---- all ----------------------------------------------------------------------------
 
-/// Counts the readers of states, then of the values that these need.
+/// Counts the readers of states, then the readers of the values from which states
+/// are made.
 static void count_readers(loader *l) {
   const eg_rank_program *p = l->p;
   for (uint32_t i = 0; i < p->steps.len; i++)

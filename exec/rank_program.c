@@ -20,7 +20,7 @@ static egraph_status end_all(eg_channel *channel, egraph_status status) {
 
 // Restores the floating-point environment of the caller's thread, at the end of every
 // public call: kernels and copies raise flags that the host program has not raised, and
-// must not trap where it enables traps.
+// must not trap if the host program has enabled traps.
 static egraph_status end_call(eg_channel *channel, const fenv_t *host,
                               egraph_status status) {
   (void)fesetenv(host);
@@ -161,7 +161,8 @@ static egraph_status run_halos(eg_rank_program *p, const eg_rank_step *step) {
   size_t at = eg_device_aligned(step->program->info.scratch_bytes);
   for (uint32_t h = 0; h < step->halo_count; h++) {
     void *to = eg_rank_scratch(step, at);
-    if (h != 0) eg_channel_settle(p->channel); // its scratch memory is sent from, too
+    if (h != 0)
+      eg_channel_settle(p->channel); // the exchange sends from this scratch memory
     EG_TRY(eg_halo_move_run(&step->halos[h], p->channel, from, to,
                             eg_rank_scratch(step, step->exchange)));
     from = to;
@@ -224,8 +225,8 @@ static egraph_status run_program_step(eg_rank_program *p, eg_rank_step *step) {
   return step->launch->vtable->run(step->launch);
 }
 
-/// Skips a step of phase UPDATE, but still waits and settles for it: later steps may rely
-/// on that.
+/// Skips a step of phase UPDATE, but waits and settles as the step would: later steps may
+/// rely on this.
 static egraph_status skip_step(eg_rank_program *p, eg_rank_step *step) {
   assert(step->is_update);
   if (step->overlaps) step->ticket = p->last_ticket;
@@ -269,7 +270,7 @@ static egraph_status begin_sums(eg_rank_program *p) {
   return EGRAPH_OK;
 }
 
-/// Copies exits to their entries, unless both share memory.
+/// Copies exits to their entries, unless exit and entry share memory.
 static egraph_status carry(eg_rank_program *p, bool is_summed) {
   for (size_t i = 0; i < p->carries.len; i++) {
     const eg_rank_carry *c = &p->carries.data[i];
@@ -282,7 +283,7 @@ static egraph_status carry(eg_rank_program *p, bool is_summed) {
   return EGRAPH_OK;
 }
 
-/// Runs steps between begin and end of the back-end; after_micro_batch is called outside
+/// Runs steps between begin and end of the back-end. Calls after_micro_batch outside
 /// of these.
 static egraph_status run_phase(eg_rank_program *p, uint32_t from, uint32_t to) {
   if (from == to) return EGRAPH_OK;

@@ -9,20 +9,21 @@
 //   fetch    an output as a global tensor
 //
 // Steps that move no bytes take no time: reshapes, slices by rows, concatenations by
-// rows. A constant is held once, packed or not; a constant whose data the graph holds in
-// host memory is read there.
+// rows. A constant is in memory once, packed or not. A constant whose data is in the
+// graph, in host memory, is read there.
 //
 // Carried values stay on the rank, in the memory of their entries. An exit of phase
 // UPDATE enters the next step. An exit of FORWARD or BACKWARD (a sum of gradients) enters
 // the next micro-batch; at the beginning of each step it is zeros. A run allocates
 // nothing (reference kernels, fetch with moves, and exchange through host memory may).
 //
-// With `overlaps` the steps of a micro-batch run in the order of issue (eg_plan_issued);
-// in the last micro-batch they include the steps of UPDATE. A micro-batch ends, with its
-// exchanges, before the next begins. An exchange is started in its turn. The rank waits
-// for it before a step reads its result or overwrites memory that it reads or writes, and
-// at the end of a phase. The buffers of an exchange are not reused during the seconds
-// that the plan gives it. The results have the same bits as without `overlaps`.
+// With `overlaps` the steps of a micro-batch run in the order of issue
+// (eg_plan_issued); in the last micro-batch they include the steps of UPDATE. A
+// micro-batch ends, with its exchanges, before the next begins. An exchange is started
+// in its turn. The rank waits for an exchange before a step reads its result or
+// overwrites memory that the exchange reads or writes, and at the end of a phase.
+// During the seconds that the plan predicts for an exchange, its buffers are not
+// reused. The results have the same bits as without `overlaps`.
 //
 // Calls whose comment begins with "All ranks" are collective. A rank that fails in any
 // call aborts the channel, so that all ranks fail with its error.
@@ -36,8 +37,9 @@
 typedef struct eg_rank_program eg_rank_program;
 
 typedef struct eg_rank_options {
-  const char *backend;   // without host memory: rank r is on device r modulo their number
-  const char *transport; // between devices without host memory: "nccl"; NULL: through
+  const char *backend;   // back-end of all ranks; without host memory, rank r runs on
+                         // device r modulo the number of devices
+  const char *transport; // transport between devices, "nccl"; NULL: data goes through
                          // host memory and the channel (device_channel.h)
   uint32_t threads;      // threads of this rank's kernels; 0: as many as the machine has
   uint64_t seed;         // seed of weights whose data is absent
@@ -53,20 +55,22 @@ typedef struct eg_rank_options {
 #define EG_RANK_OPTIONS_DEFAULT                                                          \
   { .backend = "cpu", .threads = 1, .seed = 1 }
 
-/// Creates the program. Plan and channel are borrowed and outlive it. The plan must pass
-/// eg_plan_check, and be made for the channel's mesh; for a mesh without axes the channel
-/// may be NULL. Fails with EGRAPH_E_UNSUPPORTED for nodes that cannot be executed.
+/// Creates the program. Plan and channel are borrowed and must outlive the program. The
+/// plan must pass eg_plan_check and be made for the channel's mesh; for a mesh without
+/// axes the channel may be NULL. Fails with EGRAPH_E_UNSUPPORTED for nodes that cannot
+/// be executed.
 egraph_status eg_rank_program_create(const egraph_allocator *alloc, const eg_plan *plan,
                                      eg_channel *channel, const eg_rank_options *options,
                                      eg_rank_program **out);
 void eg_rank_program_destroy(eg_rank_program *program); // NULL is allowed
 
-/// Takes the rank's blocks of the constants and of the carried weights from the graph's
-/// data, or draws them. Call it before the first run, and again to start over with the
-/// initial carried weights (other carried values: eg_rank_program_put).
+/// Loads the rank's blocks of constants and of carried weights: from the graph's
+/// data, or drawn at random where the graph has no data. Call it before the first
+/// run, and again to start over with the initial carried weights (other carried
+/// values: eg_rank_program_put).
 egraph_status eg_rank_program_load(eg_rank_program *program);
-/// Sets a carried value, an input or weight, from a global row-major tensor. A carried
-/// input is zeros before that. Allocates.
+/// Sets a carried value, an input or weight, from a global row-major tensor. Before the
+/// first call a carried input is zeros. Allocates.
 egraph_status eg_rank_program_put(eg_rank_program *program, eg_value value,
                                   const eg_tensor *tensor);
 
@@ -74,8 +78,8 @@ egraph_status eg_rank_program_put(eg_rank_program *program, eg_value value,
 /// m, row-major: the global tensor, from which the rank takes its block, or the block
 /// itself. Carried inputs are not read.
 egraph_status eg_rank_program_run(eg_rank_program *program, const eg_tensor *inputs);
-/// All ranks, with the same index: gathers a graph output. out->data is NULL on ranks
-/// that do not need it.
+/// All ranks, with the same index: gathers a graph output. out->data NULL: not
+/// needed here.
 egraph_status eg_rank_program_fetch(eg_rank_program *program, uint32_t output,
                                     const eg_tensor *out);
 
@@ -84,12 +88,14 @@ egraph_status eg_rank_program_fetch(eg_rank_program *program, uint32_t output,
 /// and packed weights.
 typedef struct eg_rank_memory {
   size_t arena;       // computed and carried values, and scratch memory of steps
-  size_t least_arena; // bytes alive at the fullest moment: no placement takes less
-  size_t kernels;     // part of the arena: the most that a kernel takes while it runs
-  size_t weights;     // constants that are read in place, also in the graph's data
-  size_t packed;      // constants that kernels have packed
+  size_t least_arena; // most bytes of values that are alive in one step: no placement
+                      // takes less
+  size_t kernels;     // most scratch memory of a kernel, which is a part of the arena
+  size_t weights; // constants that kernels read unpacked, including those in the graph's
+                  // data
+  size_t packed;  // packed copies of constants
 } eg_rank_memory;
-/// Returns the memory of a program. O(n^2) in the values.
+/// Returns the memory of a program. Takes O(n^2) for n values.
 eg_rank_memory eg_rank_program_memory(const eg_rank_program *program);
 
 /// A step on this rank, and its time in the last run with timing on.
@@ -100,8 +106,8 @@ typedef struct eg_step_figures {
   double seconds;
   double flops, bytes; // work of a node
 } eg_step_figures;
-/// Returns the seconds of all steps of the last run together, until the back-end is done,
-/// without reading inputs and fetching outputs.
+/// Returns the seconds of the last run from its first step until the back-end has done
+/// the last one; without reading inputs and fetching outputs.
 double eg_rank_program_steps_seconds(const eg_rank_program *program);
 /// Turns the timing of each step on or off. When on, the program waits for each step of
 /// an asynchronous back-end.
@@ -121,10 +127,10 @@ typedef struct eg_step_report {
 typedef struct eg_plan_run {
   eg_rank_options rank; // after_micro_batch is not read
   eg_channel_options channel;
-  /// Called after each step, in every process, by its only rank or by rank 0 of several
-  /// threads, while all others wait; it may change the inputs of the next step. If it is
-  /// set, outputs of FORWARD and BACKWARD are fetched after every step, otherwise after
-  /// the last step only. A failure ends all ranks. NULL: nothing.
+  /// Called after each step in every process (if ranks are threads, by rank 0) while all
+  /// other ranks wait; may change the inputs of the next step. If on_step is not NULL,
+  /// outputs of FORWARD and BACKWARD are fetched after every step, otherwise after the
+  /// last step only. A failure ends all ranks.
   egraph_status (*on_step)(void *user, const eg_step_report *report);
   void *user;
   uint32_t steps;          // >= 1; each step has the same inputs

@@ -1,6 +1,7 @@
-// The parts from which a rank's program is built, by the functions below in their order;
-// for rank_*.c and session.c only. Time is counted in steps of the plan: step s runs at s
-// + 1, inputs exist from 0, outputs are read at step_count + 1.
+// The struct of a rank's program, and the functions that build it, in the order in which
+// they are called; for rank_*.c and session.c only. Time is counted in steps of the plan:
+// step s runs at time s + 1, inputs exist from time 0, outputs are read at time
+// step_count + 1.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_RANK_PROGRAM_INTERNAL_H
 #define EG_EXEC_RANK_PROGRAM_INTERNAL_H
@@ -38,26 +39,28 @@ typedef struct eg_rank_step {
   const uint32_t *operands, *results; // states, in the plan
   uint32_t operand_count, result_count;
   bool is_view;
-  bool is_update;  // the step has phase UPDATE, even when issued elsewhere
-  bool settles;    // before it runs: it overwrites memory that others may read
-  bool lends;      // lends memory to other ranks
-  bool overlaps;   // an exchange that runs on the lane
-  uint32_t until;  // last step during which its memory is not reused
+  bool is_update; // the step has phase UPDATE, even when issued elsewhere
+  bool settles;  // settle before the step: it overwrites memory that other ranks may read
+  bool lends;    // lends memory to other ranks
+  bool overlaps; // an exchange that runs on the lane
+  uint32_t
+      until; // last step during which the memory of an overlapping exchange is not reused
   uint32_t awaits; // step whose exchange must end before this step runs; EG_PLAN_NONE
   uint32_t ticket; // number of the exchange on the lane, once started
   // a node, or a move between formats
   eg_program *program; // borrowed from the cache; NULL: a view or a relayout
   eg_launch *launch;
   uint32_t halo_count;
-  const eg_halo_move *halos; // in the arena; the last result is operand 0 without strips
+  const eg_halo_move *halos; // halos, in the arena; without strips, the result of the
+                             // last one is operand 0 of the node
   const void *halo_from;
-  bool has_strips; // its only halo is read as strips: operand 0 is the block itself
+  bool has_strips; // strips read the only halo: operand 0 is the block itself
   uint32_t strip_count;
   eg_rank_strip *strips; // in the arena
   // any other move
   eg_relayout move;
-  // memory of programs, then of the tensors and the exchange of halos or strips; or of
-  // the relayout
+  // bytes of scratch memory: of kernels, then of the tensors with halos or the strips,
+  // then of the exchange; or of the relayout
   size_t scratch_bytes, exchange; // offset of the exchange's scratch memory
   uint32_t scratch_region;        // EG_REGION_NONE: none
   char *scratch;
@@ -83,7 +86,7 @@ typedef struct eg_rank_carry {
 } eg_rank_carry;
 EG_VEC_DEFINE(eg_rank_carries, eg_rank_carry);
 
-/// Compiled programs by their specs: nodes with equal specs share one.
+/// The compiled programs of nodes: nodes with equal specs share one.
 EG_VEC_DEFINE(eg_program_refs, eg_program *);
 
 typedef struct eg_program_cache {
@@ -113,11 +116,11 @@ struct eg_rank_program {
   eg_memory_list constants; // kept and packed
   eg_device_memory memory;  // the arena of all regions
   size_t arena_bytes, kept_bytes, packed_bytes;
-  char *room; // host memory for inputs and outputs on their way
+  char *room; // host memory for the block of an input or output while it is stored or
+              // fetched
   size_t room_bytes;
-  uint32_t body; // number of steps in FORWARD and BACKWARD; with an order of issue, of
-                 // all steps
-  bool skips_update;    // in this micro-batch
+  uint32_t body;     // number of steps in FORWARD and BACKWARD; with a lane, of all steps
+  bool skips_update; // in this micro-batch
   uint32_t last_ticket; // number of the exchange started last
   double steps_seconds; // seconds of the last run
   bool is_bound, is_loaded, is_timed;
@@ -134,8 +137,8 @@ static inline const eg_value_info *eg_rank_value(const eg_rank_program *program,
   return eg_graph_value(program->plan->graph, program->plan->states.data[state].value);
 }
 
-/// Adds the bytes of one more piece, aligned. Fails with EGRAPH_E_MEMORY where the sum
-/// would wrap: a plan may have tensors of any size.
+/// Adds `bytes`, aligned, to *inout. Fails with EGRAPH_E_MEMORY where the sum would wrap:
+/// a plan may have tensors of any size.
 static inline egraph_status eg_rank_room_add(size_t *inout, size_t bytes) {
   const size_t limit = PTRDIFF_MAX - (EG_DEVICE_ALIGNMENT - 1);
   if (bytes > limit || *inout > limit - bytes)
@@ -196,13 +199,14 @@ static inline bool eg_rank_spans_meet(eg_rank_span a, eg_rank_span b) {
 /// Copies the rank's part of a global row-major tensor to `to`, in the type of the state.
 egraph_status eg_rank_store(eg_rank_program *program, uint32_t state,
                             const eg_tensor *tensor, void *to);
-/// Finds the bytes of host memory that a state needs on its way in, or out.
+/// Find the bytes of host memory that are needed to store a state, or to fetch it.
 egraph_status eg_rank_room_in(const eg_rank_program *program, uint32_t state,
                               size_t *out);
 egraph_status eg_rank_room_out(const eg_rank_program *program, uint32_t state,
                                size_t *out);
 
-/// The functions of rank_program.h, but a failure does not abort the channel.
+/// Do the work of the public functions of rank_program.h, but do not abort the channel
+/// after a failure.
 egraph_status eg_rank_load_carried(eg_rank_program *program);
 egraph_status eg_rank_put_value(eg_rank_program *program, eg_value value,
                                 const eg_tensor *tensor);

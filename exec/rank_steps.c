@@ -22,7 +22,7 @@ static bool makes_update(const eg_rank_program *p, uint32_t state) {
   return p->given->steps.data[step].phase == EG_PHASE_UPDATE;
 }
 
-/// Pairs an entry and an exit. Nothing is copied for an exit that is its unchanged entry.
+/// Pairs an entry and an exit; does nothing when the exit is the same state as the entry.
 static egraph_status add_carry(eg_rank_program *p, uint32_t output, uint32_t value) {
   assert(output < p->plan->output_states.len);
   eg_rank_carry carry = {.entry = find_entry(p, value),
@@ -202,10 +202,10 @@ static egraph_status list_all(eg_rank_program *p) {
 // ---- exchanges during computing -----------------------------------------------------
 
 // An exchange overlaps when a step computes between the exchange and its first reader.
-// The exchange then holds its memory until that reader runs or, if another step needs the
-// memory, for the seconds that the plan gives it. Waits are found after memory is placed,
-// from the bytes of the arena that a step reads and writes, so that all sharing of memory
-// is seen:
+// The memory of the exchange is then not reused until that reader runs, or for the
+// seconds that the plan predicts, if these end earlier. Waits are found after memory is
+// placed, from the bytes of the arena that a step reads and writes, so that shared memory
+// is noticed:
 //
 //   step            reads     writes
 //   exchange s      [0,4)     [4,8)      started
@@ -224,7 +224,8 @@ static bool reads(const eg_rank_step *step, uint32_t state) {
   return false;
 }
 
-/// Decides whether an exchange overlaps. Local moves and views count as readers.
+/// Decides whether an exchange overlaps with computing. Local moves and views
+/// are readers.
 static void find_overlap(eg_rank_program *p, uint32_t index) {
   assert(index < p->steps.len && p->steps.data[index].result_count == 1);
   eg_rank_step *step = &p->steps.data[index];
@@ -242,7 +243,7 @@ static void find_overlap(eg_rank_program *p, uint32_t index) {
 /// computing waits for its operands, exchanges wait for each other.
 typedef struct schedule {
   double *begins, *ends; // [steps]
-  double clock, lane;    // when computing and the lane are free
+  double clock, lane;    // times at which computing and the lane are free
 } schedule;
 
 static void wait_for_operands(const eg_rank_program *p, const eg_rank_step *step,
@@ -271,8 +272,8 @@ static void schedule_step(const eg_rank_program *p, uint32_t index, schedule *s)
   if (exchanges) s->lane = s->clock;
 }
 
-/// Holds the memory of an exchange for its predicted time only, as the simulator does: a
-/// step that needs the memory waits if the exchange takes longer.
+/// Frees the memory of an exchange for reuse after its predicted time, as the simulator
+/// does: a step that needs the memory waits if the exchange takes longer.
 static void shorten(eg_rank_program *p, uint32_t index, const schedule *s) {
   assert(p->steps.data[index].overlaps);
   eg_rank_step *step = &p->steps.data[index];
@@ -348,11 +349,12 @@ egraph_status eg_rank_find_waits(eg_rank_program *p) {
 
 // ---- loans --------------------------------------------------------------------------
 
-// Loans: some steps wait until other ranks have read the memory that this rank lent them
-// (channel.h). A collective lends the memory that it sends from: operand, scratch, and
-// the result of an all-reduce. The loan ends where the next collective along its axis
-// begins, or where the rank settles. The program settles before a step that would
-// overwrite lent memory, and at the end of its last step: nothing is lent between calls.
+// Loans: some steps wait until other ranks have read the memory that this rank lent
+// (channel.h). A collective lends the memory that other ranks read: operand, scratch
+// memory, and the result of an all-reduce. The loan ends where the next collective
+// along its axis begins, or where the rank settles. The program settles before a step
+// that would overwrite lent memory, and at the end of its last step: nothing is lent
+// between calls.
 //
 //   step          writes          lent, in the arena
 //   halo of a     scratch [0,4)   [0,4)

@@ -49,8 +49,7 @@ static egraph_status check_tensor(const eg_tensor *tensor, const char *what,
 
 // ---- the way in -----------------------------------------------------------------------
 
-/// True when the rank's block is not contiguous in the global tensor, so that it is
-/// copied first.
+/// True when the rank's block is not contiguous in the global tensor and needs a copy.
 static bool is_cut_out(const eg_rank_program *p, uint32_t state) {
   size_t offset;
   return !eg_block_find(&p->plan->mesh, eg_rank_number(p), &eg_rank_value(p, state)->type,
@@ -170,7 +169,7 @@ static bool next_move(const eg_mesh *mesh, eg_layout *inout, eg_transition *out)
     eg_layout to = *inout;
     to.sharding[a] = EG_SHARD_R;
     bool is_move = eg_transition_between(mesh, NULL, inout, &to, out);
-    assert(is_move); // no finer axis is sharded any more
+    assert(is_move); // all finer axes have sharding R already
     (void)is_move;
     return true;
   }
@@ -241,7 +240,8 @@ static egraph_status gather_parts(eg_rank_program *p, uint32_t state,
   eg_type type = plain_of(&eg_rank_value(p, state)->type);
   eg_layout layout = *state_layout(p, state);
   eg_transition transition;
-  eg_device_memory moved = {0}; // empty until the first move: the state is read
+  eg_device_memory moved = {
+      0}; // empty before the first move, which reads the state itself
   egraph_status status = EGRAPH_OK;
   if (layout.format != EG_FORMAT_PLAIN) status = plain_copy(p, state, &moved);
   const void *data = moved.address != NULL ? moved.address : p->states[state].address;

@@ -130,7 +130,7 @@ static size_t twin_bytes(const eg_type *types, uint32_t count) {
 }
 
 /// True when a pointwise operator may run over the elements in their stored order: all
-/// tensors have one format, without padding.
+/// tensors have one format without padding, or are scalars.
 static bool is_flat(const eg_node_spec *spec) {
   const eg_type *made = &spec->results[0];
   bool is_pointwise =

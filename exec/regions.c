@@ -32,8 +32,8 @@ static size_t align_up(size_t value, size_t alignment) {
   return (value + alignment - 1) & ~(alignment - 1);
 }
 
-// Finds the smallest sufficient gap between placed buffers that are alive with `buffer`,
-// or their end.
+// Finds the smallest gap that holds `buffer` between placed buffers that are alive with
+// it; if there is none, the end of these buffers.
 static size_t best_offset(eg_plan_buffer *const *placed, uint32_t count,
                           const eg_plan_buffer *buffer, size_t alignment) {
   size_t end = 0, best = 0, best_gap = SIZE_MAX;
@@ -135,7 +135,7 @@ eg_region_place eg_regions_find(eg_regions *regions, uint32_t region) {
   uint32_t at = region;
   while (rows[at].parent != at) {
     eg_region *row = &rows[at], *parent = &rows[row->parent];
-    if (parent->parent != row->parent) { // halve the path
+    if (parent->parent != row->parent) { // path halving
       row->offset += parent->offset;
       row->parent = parent->parent;
     }
@@ -197,7 +197,7 @@ uint64_t eg_regions_dying(eg_regions *regions, const uint32_t *operands, uint32_
     if (operands[i] == EG_REGION_NONE ||
         regions->data[operands[i]].bytes != regions->data[result].bytes)
       continue;
-    // Operand or result must be a whole root.
+    // Only a whole root can be placed in another region.
     if (dies_alone(regions, operands, count, i, time) &&
         (eg_regions_is_whole(regions, result) ||
          eg_regions_is_whole(regions, operands[i])))
@@ -321,7 +321,8 @@ static bool slice_view(const eg_node_spec *spec, size_t *out_offset) {
     offset += starts.data[d] * stride;
     stride *= from->dims[d];
   }
-  for (uint32_t d = 0; d < from->rank; d++) // no dimension but `cut`; those outside are 1
+  for (uint32_t d = 0; d < from->rank;
+       d++) // only `cut` is cut; dimensions outside of it have length 1
     if (cut != UINT32_MAX && d != cut &&
         (from->dims[d] != to->dims[d] || (d < cut && to->dims[d] != 1)))
       return false;

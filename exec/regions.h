@@ -34,13 +34,13 @@ typedef struct eg_region_place {
 egraph_status eg_regions_add(eg_regions *regions, size_t bytes, uint32_t first,
                              uint32_t last);
 eg_region_place eg_regions_find(eg_regions *regions, uint32_t region);
-/// Lays `inner` over [offset, offset + its bytes) of `outer`, or, when offset is 0 and
-/// both have the same bytes, `outer` over `inner`. Returns false and changes nothing when
-/// neither is a whole root, or both are in one root.
+/// Places `inner` at bytes [offset, offset + size of inner) of `outer`; or `outer` in
+/// `inner`, when offset is 0 and both have the same size. Returns false and changes
+/// nothing when neither is a whole root, or both are in one root.
 bool eg_regions_join(eg_regions *regions, uint32_t inner, uint32_t outer, size_t offset);
-/// True when the region is a whole root: eg_regions_join can lay it into another one.
+/// True when the region is a whole root, which eg_regions_join can place in another one.
 bool eg_regions_is_whole(eg_regions *regions, uint32_t region);
-/// Returns a bit for each operand over which the result may be laid: the operand has no
+/// Returns a bit for each operand whose memory the result may use: the operand has no
 /// reader after `time`, no other operand shares its memory, and operand or result is a
 /// whole root. EG_REGION_NONE: operands without a region. Operands past 63 have no bit.
 uint64_t eg_regions_dying(eg_regions *regions, const uint32_t *operands, uint32_t count,
@@ -48,7 +48,8 @@ uint64_t eg_regions_dying(eg_regions *regions, const uint32_t *operands, uint32_
 /// Places all roots in one block of memory of *out_bytes, and sets the `offset` of each
 /// root to its place in the block. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_regions_place(eg_regions *regions, size_t *out_bytes);
-/// Returns the most bytes of roots alive in one step: no block can be smaller. O(n^2).
+/// Returns the most bytes of roots that are alive in one step; no block can be smaller.
+/// Takes O(n^2) for n regions.
 size_t eg_regions_bound(const eg_regions *regions);
 
 // ---- placing buffers with known lifetimes in one block of memory --------------------
@@ -85,7 +86,7 @@ egraph_status eg_memory_plan_check(const eg_plan_buffer *buffers, uint32_t count
 /// the operand: reshapes, identities, transpositions that move only dimensions of length
 /// 1, parts of a split or slice along the outermost dimension.
 bool eg_view_of(const eg_node_spec *spec, uint32_t index, size_t *out_offset);
-/// True when every result is such a view.
+/// True when every result of the node is a view as in eg_view_of.
 bool eg_node_is_view(const eg_node_spec *spec);
 /// True when the operands of a concatenation lie one after the other in the result, so
 /// that their producers can write there. Operand i starts after the bytes of the operands

@@ -216,7 +216,7 @@ egraph_status eg_halo_move_run(const eg_halo_move *move, eg_channel *channel,
 // ---- blocks of global tensors -----------------------------------------------------
 
 /// Finds where the rank's block begins, in elements of each dimension; false when the
-/// rank holds zeros.
+/// rank's block is zeros.
 static bool find_block(const eg_mesh *mesh, uint32_t rank, const eg_layout *layout,
                        const eg_type *local, int64_t out_begin[EGRAPH_MAX_RANK]) {
   assert(rank < eg_mesh_devices(mesh));
@@ -241,8 +241,9 @@ static eg_type plain_part(const eg_mesh *mesh, const eg_type *type,
   return part;
 }
 
-/// Returns the contiguous bytes of a block: the innermost dimensions that are whole, and
-/// the next outer one. *out_outer: number of dimensions outside of these.
+/// Returns the contiguous bytes of a block: the product of the innermost dimensions that
+/// the block has completely, and of the next outer one. *out_outer: number of dimensions
+/// outside of these.
 static size_t run_of(const eg_type *part, const eg_type *type, uint32_t *out_outer) {
   size_t run = eg_dtype_bytes(type->dtype);
   uint32_t outer = part->rank;

@@ -18,11 +18,12 @@ typedef struct eg_relayout {
   bool lends; // lends operand, result and scratch memory to other ranks (channel.h)
 } eg_relayout;
 
-/// Describes a move. `transition` leads from `layout`, is no REORDER; `type` is global.
+/// Describes a move of a value whose global type is `type` and whose layout is `layout`.
+/// `transition` starts from this layout and is no REORDER.
 eg_relayout eg_relayout_of(const eg_mesh *mesh, const eg_type *type,
                            const eg_layout *layout, const eg_transition *transition);
-/// Runs a move. The tensors have types from and to, in their memory format, lie in the
-/// channel's memory and do not overlap. Fails as the channel does.
+/// Runs a move. `from` and `to` have the move's types, lie in the channel's memory and do
+/// not overlap. Fails as the channel does.
 egraph_status eg_relayout_run(const eg_relayout *move, eg_channel *channel,
                               const void *from, void *to, void *scratch);
 
@@ -52,8 +53,8 @@ typedef struct eg_halo_rows {
 } eg_halo_rows;
 egraph_status eg_halo_exchange(const eg_halo_move *move, eg_channel *channel,
                                const void *from, void *scratch, eg_halo_rows *out);
-/// Copies the tensor and the neighbours' rows into one; where there is no neighbour, the
-/// rows are the fill.
+/// Copies the tensor and its neighbours' rows into one; missing neighbours' rows are
+/// the fill.
 egraph_status eg_halo_move_run(const eg_halo_move *move, eg_channel *channel,
                                const void *from, void *to, void *scratch);
 

@@ -21,7 +21,7 @@ typedef struct eg_session_options {
 egraph_status eg_session_create(const egraph_allocator *alloc, const eg_graph *graph,
                                 const eg_session_options *options, eg_session **out);
 void eg_session_destroy(eg_session *session);
-/// Returns the graph given to create, which must live as long as the session.
+/// Returns the graph given to eg_session_create; it must live as long as the session.
 const eg_graph *eg_session_graph(const eg_session *session);
 
 /// Runs the graph once. inputs[i] is the i-th graph input, row-major, of the declared

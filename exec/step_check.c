@@ -62,8 +62,8 @@ static const double UPDATE_ROUNDING = 8;
 
 EG_VEC_DEFINE(step_tensors, eg_tensor);
 
-/// The largest distance between results of one output over all runs, and the size of
-/// these results.
+/// The largest distance between results of an output over all runs, and the
+/// results' size.
 typedef struct spread {
   double rms, most;               // root mean square and largest |p - r|
   double result_rms, result_most; // root mean square and largest |r|
@@ -75,10 +75,11 @@ struct eg_step_check {
   const eg_graph *step;
   eg_session *session;
   uint32_t rows, input_count, output_count;
-  double unit;              // unit of rounding
-  double *order;            // [outputs] units that depend on the order of sums: sqrt(n)
-  int32_t *entry;           // [outputs] input that the output becomes, or NONE
-  bool *is_sum;             // [outputs] carried from micro-batch to micro-batch
+  double unit;    // unit of rounding
+  double *order;  // [outputs] sqrt(n), n terms: units of rounding that the order of a sum
+                  // may change
+  int32_t *entry; // [outputs] input that the output becomes, or NONE
+  bool *is_sum;   // [outputs] carried from micro-batch to micro-batch
   bool *is_square;          // [outputs] second moment of Adam
   step_tensors inputs;      // inputs of one run
   step_tensors base, moved; // [rows][outputs] r and p; carried: last row only
@@ -261,7 +262,8 @@ static egraph_status run_on_one_device(const eg_step_check *c, const eg_tensor *
     eg_tensor *row = results->data + (size_t)m * c->output_count;
     set_inputs(c, before, m, size, &rng);
     for (uint32_t o = 0; o < c->output_count; o++)
-      if (c->entry[o] != NONE) row[o].data = last[o].data; // overwritten until the last
+      if (c->entry[o] != NONE)
+        row[o].data = last[o].data; // micro-batches overwrite one another
     EG_TRY(eg_session_run(c->session, c->inputs.data, row));
     for (uint32_t o = 0; o < c->output_count; o++) {
       if (c->is_sum[o]) copy_tensor(&c->inputs.data[c->entry[o]], &row[o]);
@@ -277,15 +279,14 @@ typedef struct distance {
   double rms, most;
 } distance;
 
-/// Returns an element; of squares the root, which has the scale of the gradients.
+/// Returns an element, or (is_square) its root, which has the scale of the gradients.
 static double element_of(const eg_tensor *tensor, int64_t i, bool is_square) {
   double value = element(tensor, i);
   return is_square ? sqrt(value) : value;
 }
 
-/// Returns the distance of b from a; without b the distance of a from zero, over finite
-/// elements only. Infinite where one element is finite and the other is not, or
-/// infinities differ.
+/// Returns the distance of b from a; for b = NULL, the distance of a from zero over its
+/// finite elements. Infinite if only one of two elements is finite, or infinities differ.
 static distance distance_of(const eg_tensor *a, const eg_tensor *b, bool is_square) {
   double sum = 0, most = 0;
   int64_t count = eg_type_elements(&a->type);
@@ -301,8 +302,8 @@ static distance distance_of(const eg_tensor *a, const eg_tensor *b, bool is_squa
   return (distance){count != 0 ? sqrt(sum / (double)count) : 0, most};
 }
 
-/// Updates the noise by one run. A run with a result that is not finite says nothing
-/// about the noise, so only the other runs count.
+/// Updates the largest distance by the distance p - r of one run. A run whose distance is
+/// not finite does not count.
 static void note_spread(spread *s, const eg_tensor *r, const eg_tensor *p,
                         bool is_square) {
   distance noise = distance_of(r, p, is_square);
@@ -393,7 +394,7 @@ static bool find_adam(const eg_step_check *c, uint32_t output, const eg_tensor *
   return true;
 }
 
-/// Compares a weight with w' = kept w - rate m' / (1 - beta1^t) / (sqrt(v' / (1 -
+/// Compares a weight with Adam's: w' = kept w - rate m' / (1 - beta1^t) / (sqrt(v' / (1 -
 /// beta2^t)) + epsilon).
 static void compare_adam(const adam_step *a, const char *name, eg_step_verdict *out) {
   int64_t count = eg_type_elements(&a->weight->type);

@@ -1,4 +1,4 @@
-// Checks that the steps of a plan compute what one device computes, within rounding.
+// Checks that the steps of a plan compute the same as one device, within rounding.
 //
 // A difference between the two results is rounding or an error. The effect of rounding is
 // measured, not assumed: one device runs the step three times, twice of them on values
@@ -11,16 +11,15 @@
 //
 // Here u is the unit of rounding of the coarsest floating-point type in the step, and n
 // the number of terms of the longest sum on which the output depends. In a sum of moved
-// terms the moves cancel, but the rounding that depends on the order of terms does not;
-// it grows like sqrt(n) (Higham and Mary 2019: at most a small multiple of sqrt(n) u,
-// nearly always). Second moments of Adam are squares; their roots are compared, as fine
-// as gradients: where one noise is three times another, its square is nine times. An
-// output is compared as finely as it is determined. A gradient that is zero in exact
-// arithmetic (of a bias that a softmax cancels) is noise in r, in p and in x. An error of
-// 1e-4 in one gradient of a well-conditioned network is found where sums have less than
-// 40,000 terms. Ties that rounding decides (a relu at zero, two maxima of one window)
-// flip in some runs only: before an output is reported as different, the step runs on
-// moved values six more times.
+// terms the moves cancel, but rounding errors that depend on the order of terms do not;
+// they grow like sqrt(n) (Higham and Mary 2019: at most a small multiple of sqrt(n) u,
+// nearly always). Second moments of Adam are squares, so their roots are compared, which
+// have the scale of gradients. A gradient that is zero in exact arithmetic (of a bias
+// that a softmax cancels) is only noise in r, in p and in x, and is compared as noise. An
+// error of 1e-4 in one gradient of a well-conditioned network is found where sums have
+// less than 40,000 terms. Ties that rounding decides (a relu at zero, two maxima of one
+// window) flip in some runs only: before an output is reported as different, the step
+// runs on moved values six more times.
 //
 // Adam divides noise by its own size, so its weights cannot be compared with the weights
 // of another run: noise becomes a step of full length in a random direction. But a weight
@@ -40,11 +39,11 @@
 typedef struct eg_step_check eg_step_check;
 
 typedef struct eg_step_verdict {
-  const char *output; // the output that exceeds its allowed difference by most
+  const char *output; // the output with the largest `excess`
   double error;       // rms(x - r) / rms(r) of this output
   double noise;       // the part of `error` that rounding explains
-  double excess;      // difference divided by allowed difference; equal: at most 1
-  double seconds;     // seconds of one step on one device
+  double excess; // difference divided by allowed difference; at most 1: the results agree
+  double seconds; // seconds of one step on one device
 } eg_step_verdict;
 
 /// Creates a check. `step` is a training step (pcg/training/training.h), borrowed: a
@@ -56,13 +55,13 @@ void eg_step_check_destroy(eg_step_check *check);
 /// Compares one step. before[m * inputs + i]: input i of micro-batch m before the step,
 /// carried values in the first row. after[m * outputs + o]: output o of the plan; outputs
 /// of the update are in the last row, all others in each row; data NULL: not compared.
-/// Runs the step three times, and up to nine times where results differ.
+/// Runs the step on one device three times, and up to nine times where results differ.
 egraph_status eg_step_check_run(eg_step_check *check, const eg_tensor *before,
                                 const eg_tensor *after, eg_step_verdict *out);
 
 /// Sets out[value] to the number of terms of the longest sum on which the value depends,
-/// at least 1: the order in which n terms are added decides some sqrt(n) units of
-/// rounding of their sum. Operators without types count as 1.
+/// at least 1. The order of n terms changes their sum by about sqrt(n) units of rounding.
+/// Operators without types count as 1.
 egraph_status eg_sum_terms(const eg_graph *graph, egraph_allocator alloc, double *out);
 
 #endif

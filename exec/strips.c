@@ -11,7 +11,7 @@ static const double FLOPS_PER_BYTE = 2;
 /// Returns the slot of padding; NULL for operators that do not run over strips: their
 /// rows differ from the result's rows, or a copy takes less time.
 static const eg_attr *pads_of(const eg_node_spec *spec) {
-  enum { CONV_OPERANDS = 3 }; // no further operand, which would have rows like the result
+  enum { CONV_OPERANDS = 3 }; // no operand z, which would have rows like the result
   switch ((int)spec->attrs->op) {
   case EG_OP_CONV: {
     // A convolution that mixes channels copies the block: with strides and other pads on
@@ -81,7 +81,7 @@ static egraph_status add_strip(const eg_node_spec *spec, const eg_halo *halo,
                                bool *out_fits) {
   int64_t held = spec->inputs[0].dims[halo->dim] - halo->before - halo->after;
   int64_t all = spec->results[0].dims[halo->dim];
-  // rows of the result that read beyond the block
+  // rows of the result that read rows after the block
   int64_t room = held + halo->before - halo->window;
   int64_t first_after = room < 0 ? 0 : room / halo->stride + 1;
   int64_t count_before = (halo->before + halo->stride - 1) / halo->stride;

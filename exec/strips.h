@@ -21,7 +21,7 @@ typedef struct eg_strip {
   uint32_t dim; // the dimension that counts rows
   bool is_after;
   int64_t own_from, own_count; // rows of the block
-  int64_t result_from;         // first row of the block's result
+  int64_t result_from; // row of the whole result at which the block's result begins
 } eg_strip;
 
 enum { EG_MOST_STRIPS = 2 };

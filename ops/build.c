@@ -223,9 +223,9 @@ static eg_ref emit_einsum(eg_builder *b, const eg_ref *operands, const eg_labels
   return eg_build_node(b, EG_OP_EINSUM, &equation, operands, count);
 }
 
-/// A copy of a contraction without the dimensions of 1 that are broadcast.
+/// A contraction whose operands have lost the dimensions of 1 that are broadcast.
 typedef struct contraction {
-  eg_ref *operands; // [count], room for one more per dimension of the result
+  eg_ref *operands; // [count], and room for one more for each dimension of the result
   eg_labels *labels;
   uint32_t count, label_count;
   eg_labels to;

@@ -1,5 +1,5 @@
-// Functions that emit computations as nodes into a holder: a graph, an e-graph, or
-// another one. The holder is behind two function pointers.
+// Functions that emit computations as nodes into a holder of nodes: a graph, an e-graph,
+// or another one. The builder reaches it through two function pointers.
 //
 //   eg_ref t = EG_FORMULA(b, "(mul d (sub 1 (square y)))", "dy", d, y);
 //   eg_ref sum = eg_build_sum_to(b, t, type);
@@ -28,7 +28,7 @@ typedef struct eg_builder {
                         uint32_t count, eg_ref *out_results);
   /* required: the type of a value; valid as long as the holder */
   const eg_type *(*type_of)(void *self, eg_ref value);
-  egraph_allocator alloc; // for scratch
+  egraph_allocator alloc; // allocates scratch memory
   egraph_dtype dtype;     // dtype of numbers in formulas
   egraph_status status;   // the first failure
 } eg_builder;
@@ -45,7 +45,7 @@ void eg_build_keep(eg_builder *b, egraph_status status);
 /// Returns the type of a value; for EG_REF_NONE, a scalar type.
 const eg_type *eg_build_type(eg_builder *b, eg_ref value);
 
-/// Emits a node; slots[0 .. attr_count) are its attributes, NULL: the defaults.
+/// Emits a node; slots[0 .. attr_count) are its attributes; NULL: the defaults.
 void eg_build_results(eg_builder *b, eg_op op, const eg_attr *slots, const eg_ref *inputs,
                       uint32_t count, eg_ref *out_results);
 /// Emits a node with one result, in the same way.
@@ -56,14 +56,14 @@ eg_ref eg_build_node(eg_builder *b, eg_op op, const eg_attr *slots, const eg_ref
   eg_build_node((b), (op), NULL, (const eg_ref[]){__VA_ARGS__},                          \
                 sizeof((const eg_ref[]){__VA_ARGS__}) / sizeof(eg_ref))
 
-/// Emits a formula of operators with default attributes, as rule files spell them:
+/// Emits a formula of operators with default attributes, in the syntax of rule files:
 /// letters are variables, numbers are scalars of the builder's dtype. names[i] is the
 /// letter of values[i].
 eg_ref eg_build_formula(eg_builder *b, const char *formula, const char *names,
                         const eg_ref *values);
 #define EG_FORMULA(b, formula, names, ...)                                               \
   eg_build_formula((b), (formula), (names), (const eg_ref[]){__VA_ARGS__})
-/// Emits a formula that may also name numeric attributes of `attrs`; NULL: it names none.
+/// Emits a formula that may also name numeric attributes in `attrs`; NULL: it has none.
 eg_ref eg_build_formula_of(eg_builder *b, const char *formula, const eg_attrs *attrs,
                            const char *names, const eg_ref *values);
 /// True when a formula has this variable.
@@ -80,7 +80,7 @@ eg_ref eg_build_cast(eg_builder *b, eg_ref x, egraph_dtype dtype);
 eg_ref eg_build_reshape(eg_builder *b, eg_ref x, uint32_t rank, const int64_t *dims);
 eg_ref eg_build_expand(eg_builder *b, eg_ref x, const eg_type *to);
 eg_ref eg_build_transpose(eg_builder *b, eg_ref x, const int64_t *perm);
-/// Takes elements [starts, ends) with steps, per dimension; steps NULL: all 1.
+/// Takes the elements [starts, ends) of every dimension with steps; `steps` NULL: all 1.
 eg_ref eg_build_slice(eg_builder *b, eg_ref x, const int64_t *starts, const int64_t *ends,
                       const int64_t *steps);
 /// Adds zeros before and after every dimension.
@@ -91,7 +91,7 @@ eg_ref eg_build_reduce(eg_builder *b, eg_op op, eg_ref x, uint32_t dims, bool ke
 /// the cotangent of a result into the cotangent of a broadcast operand.
 eg_ref eg_build_sum_to(eg_builder *b, eg_ref x, const eg_type *type);
 
-/// Loop indices of one operand: a small number per dimension; see eg_build_contract.
+/// Labels of an operand's dimensions: equal ones share a loop index (eg_build_contract).
 typedef struct eg_labels {
   uint32_t rank;
   uint8_t label[EGRAPH_MAX_RANK];

@@ -11,7 +11,7 @@ static void note_tensor_term(eg_einsum_nest *nest, uint32_t tensor, const eg_typ
   eg_type_strides(type, strides);
   for (uint32_t d = 0; d < term->rank; d++) {
     int64_t *stride = &nest->strides[tensor][term->label[d]];
-    if (type->dims[d] == 1) continue; // broadcast, or only one element
+    if (type->dims[d] == 1) continue; // it is broadcast, or has only one element
     nest->has_diagonal = nest->has_diagonal || *stride != 0;
     *stride += strides[d];
   }
@@ -33,7 +33,7 @@ egraph_status eg_einsum_nest_of(const eg_attrs *attrs, const eg_type *inputs,
   for (uint32_t i = 0; i < count; i++)
     note_tensor_term(out, EG_EINSUM_A + i, &inputs[i], &terms[i]);
   for (uint32_t l = 0; l < EG_MAX_LABELS; l++) {
-    if (einsum.sizes[l] == 0) continue; // not in use
+    if (einsum.sizes[l] == 0) continue; // the label is not in use
     out->sizes[l] = einsum.sizes[l];
     out->labels = l + 1;
   }

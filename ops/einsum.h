@@ -6,7 +6,7 @@
 #include "ops/build.h"
 
 typedef struct eg_einsum {
-  eg_labels *operands; // [operands] memory of the caller
+  eg_labels *operands; // [operands] in memory of the caller
   eg_labels result;
   int64_t sizes[EG_MAX_LABELS]; // size of every label
 } eg_einsum;
@@ -14,13 +14,13 @@ typedef struct eg_einsum {
 /// Reads the equation of a node that inference accepted. Labels are numbered from 0.
 egraph_status eg_einsum_labels(const eg_attrs *attrs, const eg_type *inputs,
                                uint32_t count, eg_einsum *out);
-/// Fails with EGRAPH_E_PARSE where a term names more dimensions than a tensor can have.
+/// Fails with EGRAPH_E_PARSE when a term names more dimensions than a tensor can have.
 egraph_status eg_einsum_check(const char *equation);
 enum { EG_EINSUM_TEXT = 1024 };
 /// Writes the canonical text of an equation: letters a, b, .. in the order in which they
 /// first appear, an explicit result, no spaces. Equations that differ only in letters get
-/// the same text. False, and `out` undefined, for an equation that is malformed or too
-/// long; inference checks the operands.
+/// the same text. Returns false, with `out` undefined, for an equation that is malformed
+/// or too long. Does not check operands, as inference does.
 bool eg_einsum_canonical(const char *equation, char out[EG_EINSUM_TEXT]);
 
 // ---- nests ----------------------------------------------------------------------------

@@ -78,8 +78,8 @@ static bool all_allow(const node_types *node, eg_format format,
          all_fit(node->results, node->result_count, format);
 }
 
-// Blocked parts of a concatenation along the channels must be whole blocks, so that no
-// block holds channels of two parts.
+// Allows blocked parts of a concatenation along the channels only if each part has whole
+// blocks, so that no block holds channels of two parts.
 static bool concat_allows(const node_types *node, eg_format format,
                           eg_format_choice *choice) {
   bool splits = node->attrs->op == EG_OP_SPLIT;
@@ -145,7 +145,7 @@ static bool algorithm_allows(const node_types *node, eg_format format) {
 
 static bool conv_allows(const node_types *node, eg_format format,
                         eg_format_choice *choice) {
-  // Winograd with 4x4 results has kernels for blocks of 8 channels, too.
+  // Winograd with 4x4 results also has kernels for blocks of 8 channels.
   bool has_4x4 = int_of_role(node, EG_AR_ALGORITHM) == EG_CONV_WINOGRAD_4X4 &&
                  format == EG_FORMAT_NCHW8C;
   if (node->count > 3) choice->input[3] = (uint8_t)format;
@@ -192,8 +192,8 @@ static bool first_grad_weight_allows(const node_types *node, eg_format format,
 typedef bool (*allows_fn)(const node_types *node, eg_format format,
                           eg_format_choice *choice);
 
-/// The formats that a rule allows, and those that it also allows to nodes that read
-/// few channels.
+/// The formats that a rule allows to all nodes, and those that it allows to nodes that
+/// read few channels.
 typedef struct format_rule {
   allows_fn allows, few_allow;
 } format_rule;

@@ -68,8 +68,7 @@ static bool next_broadcast(eg_broadcast *loop) {
   return false;
 }
 
-// The elements of an operand for a row: in the tensor, or one element repeated in
-// a strip.
+// The elements of an operand for a row: in the tensor, or an element repeated in a strip.
 typedef struct eg_row_source {
   const unsigned char *data;
   size_t step; // bytes from strip to strip
@@ -166,8 +165,7 @@ egraph_status eg_kernel_binary(const eg_kernel_call *call) {
   return EGRAPH_OK;
 }
 
-// Selects elements of any type of this size; memcpy of a constant size is
-// one instruction.
+// Selects elements of a size, of any type; memcpy of a constant size is one instruction.
 #define WHERE_ROW(name, type)                                                            \
   static void name(const uint8_t *choose, const unsigned char *x,                        \
                    const unsigned char *y, unsigned char *out, size_t count) {           \

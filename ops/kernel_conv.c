@@ -1,6 +1,6 @@
 // Convolution and transposed convolution of any number of spatial dimensions, with
-// groups, strides, dilations and explicit padding. There is one plane of accumulators per
-// image and output channel; every input channel of the group adds its weighted rows
+// groups, strides, dilations and explicit padding. There is one plane of accumulators for
+// each image and output channel; every input channel of the group adds its weighted rows
 // (listed once per call, kernel_window.h) to this plane. The inner loop is a multiply-add
 // of contiguous rows, and the plane stays in the cache.
 // SPDX-License-Identifier: Apache-2.0
@@ -13,7 +13,7 @@
 typedef struct eg_conv {
   const eg_window_rows *rows;
   const void *x, *w;
-  int64_t taps, x_plane, y_plane; // elements
+  int64_t taps, x_plane, y_plane; // elements of a kernel, and of a plane of x and of y
   bool transposed;
 } eg_conv;
 

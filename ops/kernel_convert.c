@@ -153,6 +153,6 @@ egraph_status eg_kernel_load_doubles(eg_arena *arena, const eg_tensor *from,
 void eg_kernel_store_doubles(const double *from, const eg_tensor *to) {
   eg_tensor wide = {.type = to->type};
   wide.type.dtype = EGRAPH_FLOAT64;
-  memcpy(&wide.data, &from, sizeof from); // it is only read
+  memcpy(&wide.data, &from, sizeof from); // through the copy, data is only read
   eg_tensor_convert(&wide, to);
 }

@@ -14,7 +14,7 @@ typedef struct eg_nest {
   uint32_t operands;
   uint32_t results, labels; // loops [0, results) are the result's, the others are summed
   int64_t size[LOOPS];
-  int64_t *stride[LOOPS]; // per operand
+  int64_t *stride[LOOPS]; // stride[l]: of each operand in loop l
 } eg_nest;
 
 static void add_loop(eg_nest *nest, int64_t size, int64_t *stride) {

@@ -62,8 +62,8 @@ egraph_status eg_kernel_conv_grad_weight(const eg_kernel_call *call) {
 
 // ---- pooling --------------------------------------------------------------------
 
-/// Scratch of a plane: `best` and `place` have the maximum of each window and its place,
-/// or `best` the divisor; `sums` has a sum per element.
+/// Scratch memory of a plane: `best` and `place` have the maximum of each window and its
+/// place, or `best` has its divisor; `sums` has a sum for each element.
 typedef struct plane {
   double *best, *sums;
   int64_t *place;
@@ -137,7 +137,7 @@ egraph_status eg_kernel_gather_grad(const eg_kernel_call *call) {
   for (int64_t n = 0; n < count; n++) {
     int64_t index = 0;
     EG_TRY(eg_gather_index(indices, n, &axis, &index));
-    if (index < 0) continue; // an entry of another part
+    if (index < 0) continue; // the index belongs to another part of the axis
     for (int64_t o = 0; o < view.outer; o++)
       for (int64_t i = 0; i < view.inner; i++)
         sums[(o * view.size + index) * view.inner + i] +=
@@ -154,11 +154,11 @@ egraph_status eg_kernel_gather_grad(const eg_kernel_call *call) {
 typedef struct norm_rows {
   int64_t rows, count;
   double epsilon;
-  bool is_centred; // the mean is subtracted
+  bool is_centred; // the mean was subtracted from the rows
 } norm_rows;
 
-// With h = d scale, n = (x - mean) r and r = 1 / sqrt(variance + epsilon): x' = r (h -
-// mean(h) - n mean(h n)), without mean(h) if rows are not centred.
+// Computes x' = r (h - mean(h) - n mean(h n)), without mean(h) if rows are not centred,
+// where h = d scale, n = (x - mean) r and r = 1 / sqrt(variance + epsilon).
 #define NORM_GRAD(suffix, type)                                                          \
   EG_KERNEL_CLONES static void norm_grad_##suffix(                                       \
       const norm_rows *of, const type *d, const type *x, const type *scale, type *out) { \

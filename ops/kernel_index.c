@@ -7,7 +7,7 @@
 
 #include "ops/kernels.h"
 
-// Reads entry `at` of the indices as a number in [0, size).
+// Reads index number `at` as a number in [0, size).
 static egraph_status index_at(const eg_kernel_call *call, const eg_tensor *indices,
                               int64_t at, int64_t size, int64_t *out) {
   int64_t index = eg_tensor_get_int(indices, at);
@@ -56,7 +56,7 @@ static uint64_t combine_int(reduction how, uint64_t x, uint64_t y, bool is_unsig
   return y;
 }
 
-// to[place ..] = to[place ..] combined with from[at ..].
+// Combines the elements of `to` from `place` on with those of `from` from `at` on.
 static void combine_elements(reduction how, const eg_tensor *from, int64_t at,
                              const eg_tensor *to, int64_t place, int64_t count) {
   egraph_dtype dtype = to->type.dtype;
@@ -79,8 +79,8 @@ static void combine_elements(reduction how, const eg_tensor *from, int64_t at,
 
 // ---- elements along an axis ---------------------------------------------------------
 
-// Called for every entry of the indices: `at` is its number, `place` the element of
-// the data.
+// A function that is called for every index: `at` is the number of the index, `place` the
+// element of the data to which it points.
 typedef void (*element_visit)(const eg_kernel_call *call, int64_t at, int64_t place);
 
 static egraph_status for_elements(const eg_kernel_call *call, int64_t axis,
@@ -128,12 +128,11 @@ egraph_status eg_kernel_scatter_elements(const eg_kernel_call *call) {
 
 // ---- tuples of indices --------------------------------------------------------------
 
-// The data seen as [batch, indexed dimensions, block], to find the block that a tuple of
-// indices points to.
+// The data as [batch, indexed dimensions, block]; a tuple of indices points to a block.
 typedef struct tuples {
   int64_t count, per_batch, length, block;
   int64_t strides[EGRAPH_MAX_RANK];
-  const int64_t *dims; // of the indexed dimensions
+  const int64_t *dims; // sizes of the indexed dimensions
   int64_t batch_stride;
 } tuples;
 

@@ -1,8 +1,8 @@
 // Smooth functions for float32 rows, computed in double without branches or calls, so
 // that compilers turn loops over them into vector code. Relative errors stay below 3e-10,
-// far under float32's half unit in the last place (3e-8): after rounding the results are
-// as good as libm's and often exact. NaN stays NaN, infinities have their limits; results
-// beyond float32's range become infinite or zero when they are rounded.
+// far below half a unit in the last place of float32 (3e-8): after rounding the results
+// are as good as libm's and often exact. NaN stays NaN, infinities have their limits;
+// results beyond float32's range become infinite or zero when they are rounded.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPS_KERNEL_MATH_H
 #define EG_OPS_KERNEL_MATH_H
@@ -12,9 +12,10 @@
 #include <string.h>
 
 // Folds `term`, an expression over i in [0, count), into `total`, which starts as the
-// neutral element, through `lanes` partial results, so that neither the latency of an
-// operation nor its order binds the loop. Measured: 8 lanes stay in registers for sums;
-// comparisons become vector code only when the lanes are too many to unroll, 32.
+// neutral element. It goes through `lanes` partial results, so that no operation waits
+// for the one before it and the loop can become vector code. Measured: 8 lanes stay in
+// registers for sums; comparisons become vector code only when the lanes are too many to
+// unroll, 32.
 enum { EG_MATH_LANES = 8, EG_MATH_WIDE_LANES = 32 };
 #define EG_MATH_FOLD(type, total, count, lanes, term, combine)                           \
   do {                                                                                   \
@@ -37,7 +38,8 @@ enum { EG_MATH_LANES = 8, EG_MATH_WIDE_LANES = 32 };
       (total) = combine((total), lanes_[l]);                                             \
   } while (0)
 #define EG_MATH_ADD(y, x) ((y) + (x))
-// NaN wins. `|`, not `||`: a short-circuit would keep the loop from becoming vector code.
+// The larger, or the smaller, of two numbers; NaN wins. They use `|`, because the branch
+// of `||` would keep the loop from becoming vector code.
 #define EG_MATH_LARGER(y, x) ((((x) > (y)) | ((x) != (x))) ? (x) : (y))
 #define EG_MATH_SMALLER(y, x) ((((x) < (y)) | ((x) != (x))) ? (x) : (y))
 
@@ -48,9 +50,9 @@ static inline double eg_math_clamp(double x, double low, double high) {
 
 static inline double eg_math_abs(double x) { return x < 0.0 ? -x : x; }
 
-// exp(x) = 2^n (1 + q), with scale = 2^n and q = exp(r) - 1, |r| <= ln(2) / 2. Adding 1.5
-// * 2^52 rounds to the nearest integer n and leaves n in the low bits; the shift then
-// moves n to the exponent.
+// Computes exp(x) = 2^n (1 + q), with scale = 2^n and q = exp(r) - 1, |r| <= ln(2) / 2.
+// Adding 1.5 * 2^52 rounds to the nearest integer n and leaves n in the low bits; the
+// shift then moves n to the exponent.
 typedef struct eg_math_power {
   double scale, q;
 } eg_math_power;
@@ -87,7 +89,7 @@ static inline double eg_math_exp(double x) {
 static inline double eg_math_expm1(double x) {
   const eg_math_power power = eg_math_power_of(x);
   const double y = (power.scale - 1.0) + power.scale * power.q;
-  return x > 250.0 ? (double)INFINITY : y; // -1 at the other end
+  return x > 250.0 ? (double)INFINITY : y; // the formula gives -1 at the other end
 }
 
 static inline double eg_math_tanh(double x) {

@@ -78,7 +78,7 @@ typedef void (*product_function)(const eg_product *, const eg_finish *, const in
 static const product_function products[EG_WIDE_COUNT] = {product_f32, product_f64,
                                                          product_int, product_int};
 
-// A whole call: a product for every index of the batch dimensions. m or n is 1 for an
+// All products of a call, one for every index of the batch dimensions. m or n is 1 for an
 // operand of rank 1.
 typedef struct eg_contraction {
   eg_product product;

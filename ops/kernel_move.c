@@ -167,7 +167,7 @@ egraph_status eg_kernel_gather(const eg_kernel_call *call) {
   for (int64_t i = 0; i < dims[1]; i++) {
     int64_t index = 0;
     EG_TRY(eg_gather_index(indices, i, &axis, &index));
-    move.map[1][i] = index < 0 ? -1 : index * view.inner; // -1: zero
+    move.map[1][i] = index < 0 ? -1 : index * view.inner; // -1: the result is zero there
   }
   for (int64_t i = 0; i < dims[2]; i++)
     move.map[2][i] = i;
@@ -287,9 +287,9 @@ egraph_status eg_kernel_shape_of(const eg_kernel_call *call) {
 
 // ---- running a move -------------------------------------------------------------------
 
-// The longest trailing run that is contiguous on both sides is copied with memcpy; the
-// two dimensions before it are walked in tiles, so that a transposition stays within the
-// cache.
+// The longest run of last dimensions that is contiguous on both sides is copied with
+// memcpy. The two dimensions before it are visited in tiles, so that a transposition
+// stays within the cache.
 
 enum { TILE = 32 };
 
@@ -308,10 +308,10 @@ egraph_status eg_move_init(eg_move *move, eg_arena *arena, const eg_type *result
 // columns places. Unused dimensions have size 1.
 typedef struct walk {
   const eg_move *move;
-  uint32_t outer; // dimensions walked by the odometer
+  uint32_t outer; // number of dimensions outside of rows and columns
   int64_t rows, columns;
   const int64_t *row_map, *column_map;
-  int64_t base; // offset of the tail
+  int64_t base; // offset of the contiguous tail
   size_t block;
 } walk;
 

@@ -44,7 +44,7 @@ typedef struct eg_row_norm {
   int64_t table_rows, table_step, spread;
   const double *scale, *shift;
   double epsilon;
-  bool is_centred; // subtract the mean
+  bool is_centred; // the mean is subtracted
 } eg_row_norm;
 
 #define NORM_ROWS(suffix, type)                                                          \
@@ -84,7 +84,7 @@ static egraph_status run_rows(const eg_kernel_call *call, const eg_row_norm *nor
   return EGRAPH_OK;
 }
 
-// Scale and bias have the shape of the normalized dimensions.
+// Scale and bias have the shape of the dimensions that are normalized.
 egraph_status eg_kernel_layer_norm(const eg_kernel_call *call) {
   enum { SLOT_AXIS, SLOT_EPSILON };
   const eg_type *type = &call->inputs[0].type;

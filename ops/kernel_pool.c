@@ -1,8 +1,8 @@
 // Pooling over any number of spatial dimensions, plane by plane, over the rows of
-// kernel_window.h. average-pool divides by the number of positions inside of the input
-// or, with count_include_pad, of the padded input; positions that ceil_mode adds
-// beyond the padding never count. A window without input gives the lowest value (max)
-// or zero (average).
+// positions that kernel_window.h describes. average-pool divides by the number of
+// positions inside of the input or, with count_include_pad, of the padded input;
+// positions that ceil_mode adds beyond the padding never count. A window without input
+// gives the lowest value (max) or zero (average).
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <inttypes.h>
@@ -155,8 +155,7 @@ egraph_status eg_kernel_global_pool(const eg_kernel_call *call) {
 
 // ---- places, unpooling, columns, norms ------------------------------------------------
 
-/// The state of a kernel on windows: operand 0 and result 0 in float64, which is zero
-/// before.
+/// Operand 0 and result 0 of a kernel on windows in float64; the result is zero at first.
 typedef struct work {
   const eg_kernel_call *call;
   eg_window window;

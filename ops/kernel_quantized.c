@@ -11,8 +11,8 @@
 
 // ---- to quantize, and back ----------------------------------------------------------
 
-/// The scale and zero point of element [outer, axis, inner] are at
-/// (o * o_step + a / block) * inner_step + i * i_step.
+/// A scale and zero point: those of element [outer, axis, inner] are at (o * o_step + a /
+/// block) * inner_step + i * i_step.
 typedef struct scales {
   const double *scale, *zero;
   eg_axis_view view;
@@ -94,7 +94,7 @@ egraph_status eg_kernel_dynamic_quantize(const eg_kernel_call *call) {
 
 // ---- products -----------------------------------------------------------------------
 
-/// A product in progress: every step allocates a tensor in the scratch arena.
+/// A product that is being computed: every step allocates a tensor in the scratch arena.
 typedef struct work {
   const eg_kernel_call *call;
   eg_quantized_operands at;

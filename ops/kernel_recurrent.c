@@ -1,6 +1,6 @@
 // Recurrent layers, sequence by sequence: the gates of a step are W x + R h + biases,
 // clipped; then one of three cells computes the next state. All is computed in float64.
-// Formulas and order of gates: ONNX (RNN, GRU, LSTM).
+// Formulas and the order of gates are those of ONNX (RNN, GRU, LSTM).
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
@@ -8,15 +8,14 @@
 #include "ops/kernels.h"
 #include "ops/recurrent.h"
 
-/// One sequence in one direction. Rows are [gates hidden]; NULL where an operand is
-/// absent.
+/// A sequence in one direction. Rows are [gates hidden]; NULL where an operand is absent.
 typedef struct sequence {
   const eg_recurrent *r;
-  const eg_activation *gate; // of this direction
+  const eg_activation *gate; // activations of this direction
   double clip;
   bool is_coupled, is_linear_before_reset;
   const double *w, *recurrence, *bias, *peepholes;
-  double *h, *c; // state
+  double *h, *c; // the state; c only for lstm
   double *row;   // [gates hidden] W x + bias, then the gates
   double *other; // [gates hidden] R h + bias
 } sequence;
@@ -46,8 +45,8 @@ static void rnn_cell(sequence *s) {
     s->h[i] = gate_at(s, 0, s->row[i] + s->other[i]);
 }
 
-// Computes the next state of a GRU: gates z, r, h. With linear_before_reset, r multiplies
-// R h and its bias.
+// Computes the next state of a GRU: gates z, r, h. linear_before_reset: r multiplies R h
+// + bias.
 static void gru_cell(sequence *s) {
   int64_t n = s->r->hidden;
   double *z = s->row, *reset = s->row + n, *next = s->row + 2 * n;
@@ -104,7 +103,7 @@ static void run_one_step(sequence *s, eg_op op, const double *x) {
 
 // ---- the layer ----------------------------------------------------------------------
 
-/// A layer in progress: operands and results in float64.
+/// A layer that is being computed: operands and results in float64.
 typedef struct layer {
   const eg_kernel_call *call;
   eg_recurrent r;
@@ -174,7 +173,7 @@ static void run_sequence(layer *l, sequence *s, int64_t direction, int64_t b) {
   int64_t state = state_at(r, direction, b), length = length_of(l, b);
   bool reverse =
       l->call->attrs->slots[EG_A_RNN_DIRECTION - EG_A_BASE_RNN].i == 1 || direction == 1;
-  s->h = l->last_h + state; // zero before
+  s->h = l->last_h + state; // last_h is zero before the call
   s->c = l->last_c + state;
   if (l->h != NULL) memcpy(s->h, l->h + state, bytes);
   if (l->c != NULL) memcpy(s->c, l->c + state, bytes);

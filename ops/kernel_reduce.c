@@ -16,7 +16,7 @@ typedef struct eg_folding {
   uint32_t rank;
   int64_t dims[EGRAPH_MAX_RANK];
   int64_t strides[EGRAPH_MAX_RANK];
-  int64_t results, reduced; // elements of the result, and per result
+  int64_t results, reduced; // number of results, and of elements that each folds
 } eg_folding;
 
 static eg_folding folding_of(const eg_type *type, uint32_t axes) {
@@ -41,8 +41,7 @@ static eg_folding folding_of(const eg_type *type, uint32_t axes) {
   return folding;
 }
 
-// Folds a row of input into one accumulator (step 0), or into one accumulator per element
-// (step 1).
+// Folds a row of input into one accumulator (step 0), or into one per element (step 1).
 typedef void (*eg_fold_row)(const void *x, int64_t count, void *to, int64_t step);
 
 #define MULTIPLY(y, x) ((y) * (x))
@@ -95,7 +94,7 @@ typedef union eg_sum {
   uint64_t u;
 } eg_sum;
 
-// Returns the result of an empty reduction.
+// Returns the result of a reduction of no elements.
 static eg_sum neutral(eg_op op, eg_wide wide) {
   bool is_float = wide == EG_WIDE_F32 || wide == EG_WIDE_F64;
   if (op == EG_OP_REDUCE_PROD) return is_float ? (eg_sum){.f = 1.0} : (eg_sum){.u = 1};

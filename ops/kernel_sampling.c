@@ -17,7 +17,7 @@ enum { MOST_TAPS = 4, OUTSIDE = -1 };
 typedef struct sampler {
   int64_t mode, padding;
   bool aligns;
-  uint32_t rank; // spatial dimensions
+  uint32_t rank; // number of spatial dimensions
   int64_t size[EGRAPH_MAX_RANK], stride[EGRAPH_MAX_RANK];
 } sampler;
 
@@ -149,7 +149,7 @@ egraph_status eg_kernel_grid_sample(const eg_kernel_call *call) {
 
 // ---- roi-align ----------------------------------------------------------------------
 
-enum { MOST_SAMPLES = 4096 }; // per bin and dimension
+enum { MOST_SAMPLES = 4096 }; // most samples of a bin along a dimension
 
 /// A region along one dimension: its bins have size `bin` and `samples` samples each.
 typedef struct side {
@@ -254,8 +254,8 @@ egraph_status eg_kernel_roi_align(const eg_kernel_call *call) {
 
 // ---- taps of resize -------------------------------------------------------------------
 
-// Taps of resized dimensions. With antialias, filters are wider when the result is
-// smaller; taps beyond the border read the border element.
+// Computes the taps of resized dimensions. With antialias, filters are wider when the
+// result is smaller; taps beyond the border read the border element.
 
 static int64_t symbol_of(const eg_attrs *attrs, eg_attr_slot slot) {
   return eg_attr_at(attrs, slot)->i;
@@ -348,9 +348,9 @@ egraph_status eg_resize_taps_of(const eg_attrs *attrs, const eg_resize_axis *axi
 
 // ---- resize ---------------------------------------------------------------------------
 
-// Resizes to the result's shape. All modes are separable: taps (resize.h) exist per
-// dimension and result position. Nearest moves elements in their stored type. The other
-// modes run dimension by dimension, so that their cost does not grow with 2^rank.
+// Resizes to the result's shape. All modes are separable: each position along each
+// dimension has its taps (resize.h). Nearest moves elements in their stored type. The
+// other modes run dimension by dimension, so that their cost does not grow with 2^rank.
 
 static double fill_of(const eg_kernel_call *call) {
   return eg_attr_at(call->attrs, EG_A_RESIZE_EXTRAPOLATION_VALUE)->f;
@@ -361,7 +361,8 @@ static eg_resize_axis resize_axis_of(const eg_kernel_call *call, uint32_t dim) {
                            dim);
 }
 
-// True when the place gets the extrapolation value, which only cropping uses.
+// True when the result at this place is the extrapolation value, which only
+// cropping uses.
 static bool is_outside(const eg_resize_axis *axis, float at) {
   return axis->coordinates == EG_RESIZE_TF_CROP_AND_RESIZE &&
          !(at >= 0.0f && at <= (float)(axis->from - 1));

@@ -10,7 +10,7 @@
 #include "ops/kernels.h"
 #include "ops/meaning.h"
 
-// Formulas over `x` of type T, and the parameters p and q.
+// Each row: operator, and its formula over `x` of type T and the parameters p and q.
 #define FLOAT_LIST(X)                                                                    \
   X(RELU, x < 0 ? 0 : x)                                                                 \
   X(LOG, log(x))                                                                         \

@@ -58,8 +58,8 @@ static void inner_range(const eg_window *window, int64_t tap, int64_t *first,
   if (*end > window->small[d]) *end = window->small[d];
 }
 
-// Computes the large position of a row of small positions, without the last dimension;
-// false in the padding.
+// Finds the large position of a row of small ones, without the last dimension; false in
+// the padding.
 static bool outer_offset(const eg_window *window, const int64_t *tap,
                          const int64_t *index, int64_t *out) {
   int64_t offset = 0;

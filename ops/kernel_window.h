@@ -8,8 +8,9 @@
 #include "base/vec.h"
 #include "ops/ops.h"
 
-/// large[d] = small[d] * stride[d] - pad[d] + tap[d] * dilation[d]. For convolution and
-/// pooling the small plane is the result; for transposed convolution it is the input.
+/// How positions in two planes relate: large[d] = small[d] * stride[d] - pad[d] + tap[d]
+/// * dilation[d]. For convolution and pooling the small plane is the result; for
+/// transposed convolution it is the input.
 typedef struct eg_window {
   uint32_t rank; // spatial dimensions, at least 1
   int64_t small[EGRAPH_MAX_RANK], large[EGRAPH_MAX_RANK], kernel[EGRAPH_MAX_RANK];
@@ -24,31 +25,29 @@ typedef struct eg_window_row {
 
 EG_VEC_DEFINE(eg_window_rows, eg_window_row);
 
-/// Sets the dimensions from two tensor types [N, C, spatial...] and a kernel, and
-/// the attributes; dilations NULL: all 1. Fails with EGRAPH_E_TYPE when there is
-/// no spatial dimension.
+/// Sets the dimensions from two tensor types [N, C, spatial...] and a kernel, and the
+/// attributes; `dilations` NULL: all are 1. Fails with EGRAPH_E_TYPE when there is no
+/// spatial dimension.
 egraph_status eg_window_init(eg_window *window, const eg_type *small,
                              const eg_type *large, const int64_t *kernel,
                              const int64_t *strides, const int64_t *pads,
                              const int64_t *dilations);
-/// Sets the dimensions from the window that the attributes, or the weight, of a
-/// node describe.
+/// Sets the dimensions from the window that a node's attributes, or weight, describe.
 egraph_status eg_window_of_node(eg_window *window, const eg_kernel_call *call,
                                 const eg_type *small, const eg_type *large);
 /// Appends the rows of all taps, in tap order. Rows that continue each other are merged:
 /// a 1x1 window without strides is one row.
 egraph_status eg_window_list(const eg_window *window, eg_window_rows *out);
-int64_t eg_window_small(const eg_window *window); // positions in the small plane
+int64_t eg_window_small(const eg_window *window); // number of positions in its plane
 int64_t eg_window_large(const eg_window *window);
 int64_t eg_window_taps(const eg_window *window);
 /// Finds the first maximum of each of `windows` windows over plane x, and its place; NaN
-/// is larger than all numbers. A window of only padding has maximum -infinity and place
-/// -1.
+/// is the largest. A window of only padding has maximum -infinity and place -1.
 void eg_window_maxima(const eg_window_rows *rows, const double *x, int64_t windows,
                       double *out_maxima, int64_t *out_places);
 /// Computes the divisor of each window's sum in average-pool: the number of elements of
 /// the window, with or without the padding. A divisor of 0 becomes 1, because that sum is
-/// 0. The caller sets `out` to zeros before.
+/// 0. The caller sets `out` to zeros before the call.
 void eg_window_divisors(const eg_window *window, const eg_window_rows *rows,
                         const int64_t *pad_ends, bool include_pad, double *out);
 

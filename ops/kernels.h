@@ -17,7 +17,7 @@ typedef egraph_status (*eg_kernel)(const eg_kernel_call *call);
   egraph_status eg_kernel_##FAMILY(const eg_kernel_call *call);
 #include "ops/op_table.def"
 
-// The wide element types: suffix, C type, C type of accumulators, dtype.
+// The wide element types. Each row: suffix, C type, C type of accumulators, dtype.
 #define EG_WIDE_LIST(X)                                                                  \
   X(F32, float, double, EGRAPH_FLOAT32)                                                  \
   X(F64, double, double, EGRAPH_FLOAT64)                                                 \
@@ -29,7 +29,7 @@ typedef enum eg_wide { EG_WIDE_LIST(EG_WIDE_ENUM) EG_WIDE_COUNT } eg_wide;
 
 /// Finds the wide type of a dtype; false for a storage type and for bool.
 bool eg_wide_find(egraph_dtype dtype, eg_wide *out);
-/// Fails with EGRAPH_E_UNSUPPORTED: the operator has no meaning for this element type.
+/// Fails with EGRAPH_E_UNSUPPORTED: the operator has no meaning for the element type.
 egraph_status eg_kernel_refuse(const eg_kernel_call *call, egraph_dtype dtype);
 
 /// Returns slot number `slot` of the operator. Operators of a family share slot numbers,
@@ -41,8 +41,7 @@ static inline eg_op eg_kernel_op(const eg_kernel_call *call) {
   return (eg_op)call->attrs->op;
 }
 
-/// A tensor seen around one axis: [outer, size, inner]. A negative axis counts from
-/// the end.
+/// A tensor around one axis: [outer, size, inner]. A negative axis counts from the end.
 typedef struct eg_axis_view {
   int64_t outer, size, inner;
 } eg_axis_view;
@@ -109,8 +108,8 @@ void eg_tensor_fill(const eg_tensor *tensor, double value);
 #define EG_KERNEL_CLONES
 #endif
 
-// Put before a loop in which each round reads and writes only its own elements: the loop
-// becomes vector code although results may overlay operands.
+// Makes the next loop vector code although results may overlay operands. In the loop each
+// round must read and write only its own elements.
 #if defined(__clang__)
 #define EG_KERNEL_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
@@ -121,8 +120,8 @@ void eg_tensor_fill(const eg_tensor *tensor, double value);
 
 // ---- rows: contiguous runs of elements of one wide type ---------------------
 
-/// `params` are the operator's numeric attributes (see eg_row_params). out may be
-/// x.
+/// Computes a row. `params` are the operator's numeric attributes (eg_row_params); out
+/// may be x.
 typedef void (*eg_row_unary)(const void *x, void *out, size_t count,
                              const double params[2]);
 typedef void (*eg_row_binary)(const void *a, const void *b, void *out, size_t count,
@@ -156,8 +155,8 @@ typedef struct eg_addend {
   double factor;
 } eg_addend;
 
-/// result = act(scale * sum + addends). For integers, scale and factors are
-/// whole numbers.
+/// The last steps of a contraction: result = act(scale * sum + addends). For integers,
+/// scale and factors are whole numbers.
 typedef struct eg_finish {
   eg_wide wide;
   double scale;
@@ -181,12 +180,11 @@ typedef struct eg_broadcast {
   uint32_t rank, operands;
   int64_t dims[EGRAPH_MAX_RANK];
   int64_t strides[EG_BROADCAST_OPERANDS][EGRAPH_MAX_RANK];
-  int64_t offsets[EG_BROADCAST_OPERANDS]; // where the current row begins
+  int64_t offsets[EG_BROADCAST_OPERANDS]; // where the current row of each operand begins
   int64_t index[EGRAPH_MAX_RANK];
 } eg_broadcast;
 
-/// Computes the strides of an operand along the result's dimensions; 0 where the operand
-/// is broadcast.
+/// Computes an operand's strides along the result's dimensions; 0 where it is broadcast.
 void eg_broadcast_strides(const eg_type *result, const eg_type *input,
                           int64_t *out_strides);
 /// Returns the length of a row.
@@ -196,15 +194,15 @@ static inline int64_t eg_broadcast_row(const eg_broadcast *loop) {
 
 // ---- moves of elements ------------------------------------------------------
 
-/// result[i0, i1, ...] = input[map[0][i0] + map[1][i1] + ...], or the fill element when
-/// one of the map entries is EG_MOVE_FILL. Every operator that only picks elements is
-/// such a move.
+/// A move: result[i0, i1, ...] = input[map[0][i0] + map[1][i1] + ...], or the fill
+/// element when one of these entries is EG_MOVE_FILL. Every operator that only picks
+/// elements is a move.
 enum { EG_MOVE_FILL = -1 };
 typedef struct eg_move {
   uint32_t rank;
   int64_t dims[EGRAPH_MAX_RANK]; // dimensions of the result
-  int64_t *map[EGRAPH_MAX_RANK]; // offsets in elements, dims[d] of them
-  size_t element;                // bytes: 1, 2, 4 or 8
+  int64_t *map[EGRAPH_MAX_RANK]; // map[d] has dims[d] offsets, in elements
+  size_t element;                // bytes of an element: 1, 2, 4 or 8
   unsigned char fill[8];
 } eg_move;
 

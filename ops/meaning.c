@@ -117,7 +117,7 @@ bool eg_formula_of(eg_op op, eg_formula *out) {
 // ---- activations --------------------------------------------------------------------
 
 eg_fused_act eg_fused_act_of(const eg_attrs *attrs) {
-  const eg_attr *act = eg_attr_of_role(attrs, EG_AR_ACT); // its numbers follow
+  const eg_attr *act = eg_attr_of_role(attrs, EG_AR_ACT); // its numbers come next
   return (eg_fused_act){.act = (eg_act)act[0].i, .alpha = act[1].f, .beta = act[2].f};
 }
 

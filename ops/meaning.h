@@ -22,9 +22,9 @@ enum { EG_FORMULA_TERMS = 40, EG_FORMULA_OPERANDS = 3 };
 
 typedef struct eg_formula_term {
   eg_formula_kind kind;
-  uint8_t which;                     // OPERAND: its number, ATTR: its slot
-  uint8_t count;                     // CALL: operands
-  uint8_t kids[EG_FORMULA_OPERANDS]; // CALL: terms before this one
+  uint8_t which; // OPERAND: number of the operand, ATTR: slot of the attribute
+  uint8_t count; // CALL: number of operands
+  uint8_t kids[EG_FORMULA_OPERANDS]; // CALL: operands, numbers of earlier terms
   bool is_rounded; // NUMBER: the nearest double to another number, such as 1/6
   eg_op op;        // CALL
   double number;   // NUMBER
@@ -59,7 +59,7 @@ eg_attrs eg_act_attrs(eg_act act, double alpha, double beta, eg_attr slots[2]);
 /// The window that an operator moves over spatial dimensions: lists with an entry
 /// per dimension.
 typedef struct eg_windows {
-  eg_ints kernel, strides, pads, dilations; // no dilations: 1 each
+  eg_ints kernel, strides, pads, dilations; // empty dilations are all 1
 } eg_windows;
 /// Finds the window of a node; false when the operator has none. The kernel is an
 /// attribute, or dimensions 2 and following of the weight.

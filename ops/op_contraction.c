@@ -5,8 +5,8 @@
 //   gemm    the same for rank 2
 //
 // The result is linear in a and in b. Bias and z are added, so they must be partial sums
-// whenever the result is a partial sum (joint_linear). With an activation there must be
-// no partial sums: then k is blocked.
+// whenever the result is a partial sum (joint_linear). An activation must not be applied
+// to partial sums, so with one the factor k is BLOCKED.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
@@ -88,7 +88,8 @@ egraph_status eg_infer_matmul(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// Makes a factor index result dimension `dim`, and the addends like pointwise operands.
+// Makes a factor index result dimension `dim` and the dimensions of the addends that
+// broadcast to it.
 static void index_result(const eg_typing *node, const eg_type *result, uint32_t dim,
                          eg_factor *factor) {
   factor->output_dim[0] = (int8_t)dim;

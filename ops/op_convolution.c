@@ -3,8 +3,8 @@
 //   conv  x (n, g ci, s...), w (g co, ci, k...) -> (n, g co, o...)
 //
 //   n, g, co are parallel; ci and k are sums; o slides over s as a window. A dimension
-//   with two factors is their product, the earlier one major. Addends as for matmul; with
-//   an activation the sums are blocked.
+//   with two factors is their product, the earlier one major. Bias and z are addends, as
+//   in matmul; with an activation the sums are blocked.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
@@ -196,7 +196,7 @@ static void try_window(const eg_typing *node, const eg_window *window, uint32_t 
 }
 
 // Spatial factors count input positions, so that the product of all factors is the work;
-// the result positions of an input position are no additional loop.
+// the result positions that an input position reaches are no other loop.
 void eg_factors_conv_transpose(const eg_typing *node, eg_factors *out) {
   const eg_type *x = &node->inputs[0], *w = &node->inputs[1];
   eg_windows attrs = eg_typing_windows(node);
@@ -259,7 +259,7 @@ egraph_status eg_infer_merge_gconv(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// Merged groups are parallel; within a merged group, the place of a row depends on its
+// The factor of merged groups is parallel. Within one, a row's place depends on its
 // old group.
 void eg_factors_merge_gconv(const eg_typing *node, eg_factors *out) {
   const eg_type *results = node->results;

@@ -1,5 +1,4 @@
-// Einsum: every letter of the equation is a factor; letters that the result lacks
-// are sums.
+// Einsum: every letter is a factor (ops.h); letters that the result lacks are sums.
 //
 // Letters have numbers 0-51; dimensions under "..." have numbers from 52 on, counted from
 // the last dimension, because operands are aligned there.
@@ -96,7 +95,7 @@ static bool write_dots(renaming *r) {
   return write_char(r, '.') && write_char(r, '.') && write_char(r, '.');
 }
 
-/// Writes the result of an equation without "->".
+/// Writes the term of the result for an equation without "->".
 static bool write_result(renaming *r) {
   uint32_t uses[LETTERS];
   memcpy(uses, r->uses, sizeof uses);

@@ -64,8 +64,7 @@ static eg_factor *add_channel(eg_factors *out, int64_t size, int x_dim, int d_di
   return factor;
 }
 
-// Images and positions are sums: splitting them leaves partial gradients. Positions read
-// windows of x.
+// Factors of images and positions are sums, which leave partial gradients when split.
 void eg_factors_conv_grad_weight(const eg_typing *node, eg_factors *out) {
   const eg_type *x = &node->inputs[0], *d = &node->inputs[1];
   eg_windows attrs = eg_typing_windows(node);
@@ -142,8 +141,8 @@ static bool is_tiled(const eg_typing *node, uint32_t dim, int64_t size, int64_t 
          size / kernel.data[i] == count;
 }
 
-// A dimension with windows that overlap, or extend over the border, is blocked: a part of
-// the result would need sums from several parts.
+// A dimension with windows that overlap, or extend over the border, is blocked, because a
+// part of the result would need sums from several parts.
 void eg_factors_pool_grad(const eg_typing *node, eg_factors *out) {
   const eg_type *d = &node->inputs[node->count - 1];
   eg_ints kernel = EG_SHARED(node, MAX_POOL_GRAD, KERNEL_SHAPE)->ints;
@@ -191,8 +190,8 @@ egraph_status eg_infer_gather_grad(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// Indices are sums. The result axis is no additional loop: every part of it adds up only
-// the entries that belong to it.
+// The factors of the indices are sums. The result axis is no other loop: every part of it
+// adds up only the entries that belong to it.
 void eg_factors_gather_grad(const eg_typing *node, eg_factors *out) {
   const eg_type *d = &node->inputs[0], *indices = &node->inputs[1];
   uint32_t axis = (uint32_t)eg_attr_at(node->attrs, EG_A_GATHER_GRAD_AXIS)->i;
@@ -263,7 +262,7 @@ egraph_status eg_infer_adam_update(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// All dimensions are parallel; the scalars are needed whole.
+// All factors are parallel; the scalars are needed whole.
 void eg_factors_adam_update(const eg_typing *node, eg_factors *out) {
   eg_factor *factors = eg_factors_add_dims(out, node->results, 0);
   for (uint32_t dim = 0; dim < node->results->rank; dim++) {

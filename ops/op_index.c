@@ -11,7 +11,7 @@ static bool is_indexed(const eg_factors *factors, uint32_t operand, uint32_t dim
   return false;
 }
 
-// Adds one factor for dimension `dim` of all operands; a dimension without a factor is
+// Adds a factor for dimension `dim` of all operands. Dimensions without one are
 // needed whole.
 static void add_other_dims(const eg_typing *node, eg_factors *out) {
   for (uint32_t dim = 0; dim < EGRAPH_MAX_RANK; dim++) {
@@ -281,8 +281,7 @@ egraph_status eg_infer_det(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// Counts the elements of a matrix as its work, a lower bound for the loops of
-// an elimination.
+// Counts a matrix's elements as its work, a lower bound for the loops of an elimination.
 void eg_factors_det(const eg_typing *node, eg_factors *out) {
   const eg_type *x = &node->inputs[0];
   eg_factors_add_dims(out, node->results, 0);

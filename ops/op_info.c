@@ -1,4 +1,4 @@
-// The operator table as C arrays: rows, attribute slots, symbol sets.
+// Makes C arrays of the operator table: rows, attribute slots, sets of symbols.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <stdlib.h>

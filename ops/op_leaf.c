@@ -63,8 +63,8 @@ egraph_status eg_infer_fill(const eg_typing *node, eg_type *out) {
                       eg_attr_at(attrs, EG_A_POOL_KERNEL_KERNEL_SHAPE)->ints, out);
 }
 
-// Dimensions with equal parts are parallel: all of fill, the channels of pool-kernel. The
-// other operators have a diagonal.
+// A dimension whose parts are equal is parallel: all of fill, and the channels of
+// pool-kernel. The other constants have a diagonal.
 void eg_factors_fill(const eg_typing *node, eg_factors *out) {
   eg_op op = eg_typing_op(node);
   for (uint32_t dim = 0; dim < node->results->rank; dim++) {

@@ -107,8 +107,7 @@ void eg_factors_split(const eg_typing *node, eg_factors *out) {
 
 // ---- slice and pad --------------------------------------------------------------
 
-/// The largest step over an open dimension: larger than any size, small enough not to
-/// overflow.
+/// The largest step over an open dimension: above any size, and too small to overflow.
 enum { MOST_OPEN_STEP = 1 << 20 };
 
 // Counts the elements start, start + step, ... before end; false when the bounds leave
@@ -127,7 +126,7 @@ static bool sliced_size(int64_t size, int64_t start, int64_t end, int64_t step,
     return step > -MOST_OPEN_STEP && step < MOST_OPEN_STEP &&
            eg_size_max(span, 0, &span) &&
            eg_size_ceil_div(span, step > 0 ? step : -step, out);
-  // Larger steps take one element, too; this never computes -INT64_MIN.
+  // Steps beyond `size` take one element anyway; this never computes -INT64_MIN.
   int64_t stride = step > size    ? size + 1
                    : step < -size ? size + 1
                    : step > 0     ? step
@@ -238,7 +237,8 @@ egraph_status eg_infer_expand(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// A result dimension of tile is (repeat, element): the repeat is major and in no operand.
+// A result dimension of tile has two factors: the repeat, which is major and indexes no
+// operand, and the element.
 void eg_factors_expand(const eg_typing *node, eg_factors *out) {
   out->linear = eg_operand_bits(1);
   if (node->attrs->op == EG_OP_EXPAND) {
@@ -329,7 +329,7 @@ egraph_status eg_infer_shape_of(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// The result describes the whole tensor, so no dimension is split.
+// The result describes the whole tensor, so no dimension of the operand may be split.
 void eg_factors_shape_of(const eg_typing *node, eg_factors *out) {
   const eg_type *x = &node->inputs[0];
   for (uint32_t dim = 0; dim < node->results->rank; dim++)

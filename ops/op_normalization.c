@@ -5,8 +5,8 @@
 
 #include "ops/typing.h"
 
-// Checks that operands [first, count) are vectors with one element per channel of operand
-// 0.
+// Checks that operands [first, count) are vectors with one element for each channel of
+// operand 0.
 static egraph_status check_per_channel(const eg_typing *node) {
   const eg_type *x = &node->inputs[0];
   for (uint32_t i = 1; i < node->count; i++) {
@@ -33,8 +33,7 @@ egraph_status eg_infer_batch_norm(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// Mean and variance are operands here, not computed of the data, so that every dimension
-// can be split.
+// Mean and variance are operands here, so every dimension of the data can be split.
 void eg_factors_batch_norm(const eg_typing *node, eg_factors *out) {
   eg_factor *factors = eg_factors_add_dims(out, node->results, 0);
   index_vectors(node, &factors[1]);
@@ -63,7 +62,7 @@ void eg_factors_layer_norm(const eg_typing *node, eg_factors *out) {
   for (uint32_t dim = axis; dim < results->rank; dim++)
     for (uint32_t i = 1; i < node->count; i++)
       factors[dim].input_dim[i] = (int8_t)(dim - axis);
-  if (node->count == 2) out->linear = 2; // linear in the scale
+  if (node->count == 2) out->linear = 2; // the result is linear in the scale
 }
 
 // Returns the number of groups; in instance normalization every channel is a group.
@@ -124,7 +123,8 @@ egraph_status eg_infer_lrn(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// The channels are a window; a factor for its width only counts work.
+// The factor of the channels is a WINDOW; another factor, for the width, only
+// counts work.
 void eg_factors_lrn(const eg_typing *node, eg_factors *out) {
   int64_t size = eg_attr_at(node->attrs, EG_A_LRN_SIZE)->i;
   for (uint32_t dim = 0; dim < node->results->rank; dim++) {

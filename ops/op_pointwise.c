@@ -93,5 +93,5 @@ egraph_status eg_infer_where(const eg_typing *node, eg_type *out) {
 
 void eg_factors_where(const eg_typing *node, eg_factors *out) {
   eg_factors_add_pointwise(node, node->results, out);
-  out->joint_linear = 6; // both branches, the condition fixed
+  out->joint_linear = 6; // linear in both branches when the condition is fixed
 }

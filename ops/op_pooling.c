@@ -1,5 +1,6 @@
-// Pooling: n and c are parallel, positions slide as windows. The factor of the kernel
-// only counts work: it indexes no operand and is blocked.
+// Pooling: the factors of images n and channels c are parallel, those of positions
+// are windows. The factor of the kernel only counts work: it indexes no operand and
+// is blocked.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
@@ -70,8 +71,8 @@ egraph_status eg_infer_global_pool(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// Positions are a MAX factor for the maximum, a SUM factor for the mean: a part of a mean
-// is divided by the number of all positions (reduce-mean's attribute count).
+// Positions have a MAX factor for the maximum, a SUM factor for the mean: a part of a
+// mean is divided by the number of all positions (reduce-mean's attribute count).
 void eg_factors_global_pool(const eg_typing *node, eg_factors *out) {
   bool max = node->attrs->op == EG_OP_GLOBAL_MAX_POOL;
   const eg_type *x = &node->inputs[0];
@@ -87,8 +88,8 @@ void eg_factors_global_pool(const eg_typing *node, eg_factors *out) {
 
 // ---- places, unpooling, columns, norms ------------------------------------------------
 
-// Operators with windows that are not plain pools: places of maxima, unpooling, columns,
-// norms. Images are independent; places count in the whole operand.
+// The following operators have windows and are no plain pools: places of maxima,
+// unpooling, columns, norms. Images are independent; places count in the whole operand.
 
 egraph_status eg_infer_lp_pool(const eg_typing *node, eg_type *out) {
   if (eg_attr_at(node->attrs, EG_A_LP_POOL_P)->i < 1)

@@ -197,7 +197,7 @@ void eg_factors_recurrent(const eg_typing *node, eg_factors *out) {
     direction->output_dim[i] = (int8_t)(1 - state);
     hidden->output_dim[i] = 2;
   }
-  // One factor for the sum that gives an element of a gate, one for the gates.
+  // Adds one factor for the sum that gives an element of a gate, and one for the gates.
   eg_factor *sum = eg_factors_add(out, EG_FACTOR_BLOCKED, r.inputs + r.hidden);
   sum->input_dim[0] = sum->input_dim[1] = 2;
   eg_factor *gates = eg_factors_add(out, EG_FACTOR_BLOCKED, r.gates);

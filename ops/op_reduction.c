@@ -6,7 +6,7 @@
 
 #include "ops/typing.h"
 
-// Returns the type without the axes, or (`keep`) with size 1 in their place.
+// Returns the type without the axes or, if `keep` is true, with size 1 in their place.
 static eg_type reduced_type(const eg_type *x, egraph_dtype dtype, uint32_t axes,
                             bool keep) {
   eg_type type = {.dtype = dtype};

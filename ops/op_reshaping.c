@@ -75,7 +75,7 @@ static egraph_status infer_flatten(const eg_typing *node, eg_type *out) {
                           "] of a rank-%u tensor",
                           axis, -rank, rank, x->rank);
   if (axis < 0) axis += rank;
-  int64_t dims[2] = {1, 1}; // behind the axis, before it
+  int64_t dims[2] = {1, 1}; // products of the dimensions behind the axis, and before it
   for (uint32_t dim = 0; dim < x->rank; dim++)
     if (!eg_size_mul(dims[dim < axis], x->dims[dim], &dims[dim < axis]))
       return eg_typing_fail(node, "the number of elements has no expression");
@@ -123,7 +123,7 @@ static void block_rest(eg_factors *out, side *in, side *result) {
 
 // Blocks whole dimensions of the two sides until their products agree again.
 static void block_group(eg_factors *out, side *in, side *result) {
-  int64_t used_in = 0, used_result = 0; // 0: nothing taken yet
+  int64_t used_in = 0, used_result = 0; // 0: no factor was taken yet
   do {
     bool take_in = has_more(in) && (used_in <= used_result || !has_more(result));
     side *s = take_in ? in : result;

@@ -7,8 +7,7 @@
 #include "ops/resize.h"
 #include "ops/typing.h"
 
-// Checks that operand `index` has the floating-point dtype of operand 0, and `rank`
-// dimensions.
+// Checks that operand `index` has operand 0's floating-point dtype and `rank` dimensions.
 static egraph_status check_operand(const eg_typing *node, uint32_t index, uint32_t rank) {
   const eg_type *type = &node->inputs[index];
   if (eg_dtype_is_float(type->dtype) && type->rank == rank) return EGRAPH_OK;
@@ -41,7 +40,7 @@ void eg_factors_grid_sample(const eg_typing *node, eg_factors *out) {
     eg_factor *place = eg_factors_add(out, EG_FACTOR_PARALLEL, results->dims[i]);
     place->output_dim[0] = (int8_t)i;
     place->input_dim[1] = (int8_t)(i - 1);
-    eg_factors_add(out, EG_FACTOR_BLOCKED, 2)->input_dim[0] = (int8_t)i; // neighbours
+    eg_factors_add(out, EG_FACTOR_BLOCKED, 2)->input_dim[0] = (int8_t)i; // 2 neighbours
   }
   eg_factors_add(out, EG_FACTOR_BLOCKED, 1)->input_dim[1] = (int8_t)(x->rank - 1);
   out->linear = 1;
@@ -85,7 +84,7 @@ void eg_factors_roi_align(const eg_typing *node, eg_factors *out) {
 
 // ---- resize ---------------------------------------------------------------------------
 
-// Resize: positions of samples, types and factors.
+// The following functions are about resize: positions of samples, types and factors.
 
 // Refuses larger scales as hostile: the taps of an antialiased sample grow with
 // the scale.

@@ -111,8 +111,7 @@ egraph_status eg_op_infer(const eg_attrs *attrs, const eg_type *inputs, uint32_t
   EG_TRY(check_dtype(&node));
   EG_TRY(check_open(&node));
   uint32_t results = eg_op_results(attrs);
-  // Only split has more results; its parts need no check, because they are not larger
-  // than the operand.
+  // Only split has more results, which need no check: none is larger than the operand.
   if (results > FEW_RESULTS) return families[attrs->op].infer(&node, out_results);
   eg_type found[FEW_RESULTS] = {0};
   EG_TRY(families[attrs->op].infer(&node, found));

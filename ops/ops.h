@@ -14,7 +14,7 @@
 // values are interned: equal lists have one id. Ids are the payloads of e-nodes and
 // graph nodes.
 
-// Kinds of attribute: id, meaning of the text in the table and in rule files.
+// Kinds of attribute. Each row: id, what the text in the table and in rule files means.
 #define EG_ATTR_KIND_LIST(X)                                                             \
   X(EG_ATTR_INT, "integer")                                                              \
   X(EG_ATTR_INTS, "list of integers in brackets: [1 2 3]")                               \
@@ -27,8 +27,8 @@
 typedef enum eg_attr_kind { EG_ATTR_KIND_LIST(EG_ATTR_KIND_ENUM) } eg_attr_kind;
 #undef EG_ATTR_KIND_ENUM
 
-// Fused activations (attribute `act` with `act_alpha`, `act_beta`): id, spelling,
-// operator they equal.
+// Fused activations (attribute `act` with `act_alpha`, `act_beta`): each row has id,
+// spelling, and the operator that the activation equals.
 #define EG_ACT_LIST(X)                                                                   \
   X(EG_ACT_NONE, "none", IDENTITY)                                                       \
   X(EG_ACT_RELU, "relu", RELU)                                                           \
@@ -80,7 +80,7 @@ typedef struct eg_attr {
 /// The slots of one operator, in the order of op_table.def.
 typedef struct eg_attrs {
   uint16_t op;    // eg_op
-  uint16_t count; // slots
+  uint16_t count; // number of slots
   const eg_attr *slots;
 } eg_attrs;
 
@@ -99,7 +99,7 @@ egraph_status eg_attr_pool_add(eg_attr_pool *pool, const eg_attrs *attrs,
 const eg_attrs *eg_attr_pool_get(const eg_attr_pool *pool, eg_attrs_id id);
 size_t eg_attr_pool_bytes(const eg_attr_pool *pool);
 
-bool eg_attr_same(const eg_attr *a, const eg_attr *b); // floats compare bitwise
+bool eg_attr_same(const eg_attr *a, const eg_attr *b); // compares floats bit by bit
 bool eg_attrs_same(const eg_attrs *a, const eg_attrs *b);
 /// Copies a value; its lists and strings are copied to the arena.
 egraph_status eg_attr_copy(eg_arena *arena, const eg_attr *from, eg_attr *to);
@@ -112,8 +112,8 @@ typedef enum eg_op {
   EG_OP_COUNT
 } eg_op;
 
-// EG_A_<OP>_<SLOT>: a global number per attribute; EG_A_BASE_<OP>: the first number of
-// an operator.
+// EG_A_<OP>_<SLOT>: a global number for each attribute; EG_A_BASE_<OP>: the
+// operator's first.
 #define EG_OP(ID, ...) EG_A_BASE_##ID, EG_A_BEFORE_##ID = EG_A_BASE_##ID - 1,
 #define EG_ATTR(ID, SLOT, ...) EG_A_##ID##_##SLOT,
 typedef enum eg_attr_slot {
@@ -123,22 +123,22 @@ typedef enum eg_attr_slot {
 
 enum {
   EG_OPF_NONE = 0,
-  EG_OPF_COMMUTES = 1,        // the two operands may swap
-  EG_OPF_POINTWISE = 2,       // result[i] depends on operand[i] only, after broadcasting
-  EG_OPF_VIEW = 4,            // moves no data when row-major
-  EG_OPF_LEAF = 8,            // no operands
-  EG_OPF_FLOAT = 16,          // operand 0 is floating point;
-  EG_OPF_BOOL = 32,           // ... bool;
-  EG_OPF_ANY = 64,            // ... of any dtype. None of the three: any dtype but bool
-  EG_OPF_PREDICATE = 128,     // the result is bool
-  EG_OPF_MOVES = 256,         // copies or makes data, computes nothing: no flops
-  EG_OPF_COSTLY = 512,        // EG_COSTLY_FLOPS operations per point instead of one
+  EG_OPF_COMMUTES = 1,    // the two operands may swap
+  EG_OPF_POINTWISE = 2,   // result[i] depends on operand[i] only, after broadcasting
+  EG_OPF_VIEW = 4,        // moves no data when row-major
+  EG_OPF_LEAF = 8,        // no operands
+  EG_OPF_FLOAT = 16,      // operand 0 is floating point
+  EG_OPF_BOOL = 32,       // operand 0 is bool
+  EG_OPF_ANY = 64,        // operand 0 has any dtype. Without these three: any but bool
+  EG_OPF_PREDICATE = 128, // the result is bool
+  EG_OPF_MOVES = 256,     // copies or makes data, computes nothing: no flops
+  EG_OPF_COSTLY = 512,    // EG_COSTLY_FLOPS operations per point instead of one
   EG_OPF_MULTIPLY_ADD = 1024, // two operations per point
   EG_OPF_UPDATES = 2048,      // result i updates operand i, and may be written over it
   EG_OPF_SIGNED = 4096,       // operand 0 is not an unsigned integer
   EG_OPF_INTEGER = 8192,      // operand 0 is an integer
-  EG_OPF_STORED = 1 << 14,    // the kernel takes elements as they are stored; so do MOVES
-  EG_OPF_OPEN = 1 << 15,      // inference computes with open sizes; so do POINTWISE
+  EG_OPF_STORED = 1 << 14, // the kernel takes elements as stored; so do kernels of MOVES
+  EG_OPF_OPEN = 1 << 15,   // inference computes with open sizes; also for POINTWISE
   EG_OPF_OPEN_ATTRS = 1 << 16, // attributes may be open sizes
   EG_OPF_SINGLE = 1 << 17,     // computes in float32 for all types, as ONNX Runtime does
   EG_OPF_CANCELS = 1 << 18,    // rounds intermediate numbers larger than its results
@@ -158,16 +158,15 @@ typedef enum eg_format_rule {
                          // result's shape
   EG_FORMATS_SAME_FIRST, // operand 0 and result share any format, the others are plain
   EG_FORMATS_ALL,        // all operands and results share any format
-  EG_FORMATS_CONCAT,     // as ALL; if blocked, each part of the channels is whole blocks
+  EG_FORMATS_CONCAT,     // as ALL; in blocks, each part has whole blocks of channels
   EG_FORMATS_TRANSPOSE,  // between plain [N,H,W,C] and channels-last [N,C,H,W]
   EG_FORMATS_SUM,        // sums over all pixels; the result is plain
   EG_FORMATS_CONV, // data operands and result share a format; weights and bias are plain
-                   // here, packed at load
   EG_FORMATS_CONV_TRANSPOSE,  // as CONV
-  EG_FORMATS_CONV_GRAD_WEIGHT // both operands; the result is plain, as weights are
+  EG_FORMATS_CONV_GRAD_WEIGHT // operands share a format; the result is plain
 } eg_format_rule;
 
-// Roles of operands: id, word of op_table.def, meaning. A wrong role fails in
+// Roles of operands. Each row: id, word of op_table.def, meaning. A wrong role fails in
 // tests/unit/test_ops_meaning.c where types or kernels can tell.
 #define EG_ROLE_LIST(X)                                                                  \
   X(DATA, "data")           /* no other role fits */                                     \
@@ -226,15 +225,15 @@ typedef enum eg_attr_role {
   EG_AR_STEPS,     // steps of a slice
   EG_AR_MARGINS,   // pads of every dimension: all begins, then all ends
   EG_AR_KERNEL,    // sizes of a window over spatial dimensions
-  EG_AR_STRIDES,   // strides of that window
+  EG_AR_STRIDES,   // strides of the kernel's window
   EG_AR_PADS,      // pads of spatial dimensions: all begins, then all ends
-  EG_AR_DILATIONS, // dilations of that window
+  EG_AR_DILATIONS, // dilations of the kernel's window
   EG_AR_OUTPUT_PADDING,
   EG_AR_GROUPS, // number of groups of channels
   EG_AR_EQUATION,
   EG_AR_EPSILON,    // added to a variance
   EG_AR_EXTENT,     // a size or a count
-  EG_AR_PLACE,      // an entry, a dimension, or a diagonal to begin or end at
+  EG_AR_PLACE,      // the entry, dimension or diagonal at which to begin or end
   EG_AR_ORDER,      // p of a p-norm
   EG_AR_ACT,        // fused activation (eg_act)
   EG_AR_ACT_NUMBER, // a parameter of the activation, in order
@@ -245,11 +244,12 @@ typedef struct eg_attr_info {
   const char *name;
   eg_attr_kind kind;
   eg_attr_role role;
-  const char *default_text;   // "" means required
+  const char *default_text;   // "": the attribute is required
   const char *const *symbols; // SYMBOL: NULL-terminated set
 } eg_attr_info;
 
-/// Gradient of a pointwise operator, as formulas (op_table.def); NULL: none, "": zero.
+/// Gradient of a pointwise operator, as formulas (op_table.def). NULL: there is no
+/// formula; "": the gradient is zero.
 typedef struct eg_gradient_row {
   const char *common, *operand[2];
 } eg_gradient_row;
@@ -258,7 +258,7 @@ typedef struct eg_op_info {
   const char *name;           // spelling in rules and text graphs
   const char *onnx;           // ONNX operator, or ""
   int min_inputs, max_inputs; // max -1: any number
-  int results;                // 0: depends on attributes (split, opaque)
+  int results;                // 0: attributes give the number (split, opaque)
   eg_format_rule formats;
   unsigned flags; // EG_OPF_*
   const eg_attr_info *attrs;
@@ -266,13 +266,13 @@ typedef struct eg_op_info {
   const char *formula;         // formula of the elements (ops/meaning.h), or NULL
   egraph_math formula_math;    // class of rules in which the formula equals the operator
   eg_gradient_row gradient[2]; // [1]: if the first attribute exists and is not 0
-  const char *operand_roles;   // words of EG_ROLE_LIST, or NULL: data
+  const char *operand_roles;   // words of EG_ROLE_LIST; NULL: all have role data
   const char *why_whole;       // why a dimension of its tensors is not split, or NULL
 } eg_op_info;
 
-/// Returns the row of an operator.
+/// Returns the operator's row of the table.
 const eg_op_info *eg_op_info_of(eg_op op);
-/// Returns a bit per result: result r may be written over operand r if their types are
+/// Returns a bit for each result: result r may overwrite operand r if their types are
 /// equal, because every kernel reads an element only before it writes that element.
 uint32_t eg_op_in_place(eg_op op);
 bool eg_op_find(const char *name, eg_op *out);
@@ -351,25 +351,25 @@ egraph_status eg_attrs_at_sizes(eg_arena *arena, const eg_attrs *attrs,
 
 typedef enum eg_factor_kind {
   EG_FACTOR_PARALLEL,
-  EG_FACTOR_SUM,    // reduction: a split leaves partial sums
-  EG_FACTOR_MAX,    // reduction with max
-  EG_FACTOR_WINDOW, // sliding window: a split needs a halo
+  EG_FACTOR_SUM,    // a sum: a split leaves partial sums
+  EG_FACTOR_MAX,    // a maximum: a split leaves partial maxima
+  EG_FACTOR_WINDOW, // a sliding window: a split needs a halo
   EG_FACTOR_BLOCKED // must not be split
 } eg_factor_kind;
 
 enum { EG_MAX_FACTORS = 24, EG_FACTOR_ROWS = 16, EG_NO_DIM = -1 };
 
-/// Returns the row of an operand, or of a result. The first operands have a row each; all
-/// others share the last row, because operators with any number of operands, such as
-/// concat, treat them alike.
+/// Returns the row of an operand, or of a result, in the arrays of a factor. The first
+/// operands have a row each; all others share the last row, because operators with any
+/// number of operands, such as concat, treat them alike.
 static inline uint32_t eg_factor_row(uint32_t operand) {
   return operand < EG_FACTOR_ROWS ? operand : EG_FACTOR_ROWS - 1;
 }
 
-/// One loop index of an operator. A dimension that several factors index is their
-/// product, the one earlier in the list major. A dimension that no factor indexes is
-/// needed whole: it is stretched by broadcasting, or the second one of a diagonal in an
-/// einsum. Every result dimension is indexed.
+/// A factor: one loop index of an operator. A dimension that several factors index is
+/// their product; earlier factors are major. A dimension that no factor indexes is needed
+/// whole: it is stretched by broadcasting, or the second one of a diagonal in an einsum.
+/// Every result dimension is indexed.
 ///
 /// PARALLEL, SUM and MAX: the sizes of a dimension's factors multiply to that dimension.
 /// WINDOW: size is the size of the result's dimension; position o reads `window` elements
@@ -380,28 +380,28 @@ static inline uint32_t eg_factor_row(uint32_t operand) {
 typedef struct eg_factor {
   eg_factor_kind kind;
   int64_t size;
-  int64_t window, stride, pad;       // WINDOW only; window includes dilation
-  int8_t input_dim[EG_FACTOR_ROWS];  // by row: dimension that the factor indexes in the
-                                     // operand, or EG_NO_DIM
-  int8_t output_dim[EG_FACTOR_ROWS]; // ... in the result
+  int64_t window, stride, pad;       // for WINDOW only; `window` includes dilation
+  int8_t input_dim[EG_FACTOR_ROWS];  // indexed dimension of a row's operand, or EG_NO_DIM
+  int8_t output_dim[EG_FACTOR_ROWS]; // indexed dimension of a row's result, or EG_NO_DIM
   bool is_no_loop;                   // a place in the result that needs no computation
 } eg_factor;
 
-/// Factors and linearity. The results are partial sums on a mesh axis exactly when
+/// The factors of a node, and its linearity. Its results are partial sums on a mesh axis
+/// exactly when
 /// - one operand in `linear` is a partial sum there, or one SUM factor is split there
 ///   (not both; neither is needed when `linear` is empty and there are no SUM factors),
 ///   and
 /// - every operand in `joint_linear` is a partial sum there as well.
 /// add: joint {a, b}. mul: linear {a, b}. matmul with bias: linear {a, b}, joint {bias}.
-/// An operator with a fused activation has neither, and its sums are BLOCKED. Splitting a
-/// group factor (conv, group-normalization, merge-gconv) divides the attribute that holds
-/// its size. A part of a mean, or of an axis that is gathered along, has attributes that
-/// describe the whole (reduce-mean, gather and gather-grad in op_table.def).
+/// An operator with a fused activation has neither, and its sums are BLOCKED. Splitting
+/// the factor of groups (conv, group-normalization, merge-gconv) divides the attribute
+/// that holds its size. A part of a mean, or of an axis that is gathered along, has
+/// attributes that describe the whole (reduce-mean, gather, gather-grad).
 typedef struct eg_factors {
   uint32_t count;
   eg_factor factor[EG_MAX_FACTORS];
   uint32_t linear; // bit of a row: the results are linear in its operand when the others
-                   // are fixed; never set for a row that several operands share
+                   // are fixed; not for a row that several operands share
   uint32_t joint_linear; // the results are linear in these operands together
 } eg_factors;
 
@@ -431,23 +431,23 @@ double eg_op_bytes(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
 
 enum { EG_MAX_FORMAT_OPERANDS = 16 };
 
-/// One legal assignment of formats to operands and results of a node.
+/// One assignment of formats to operands and results that a node allows.
 typedef struct eg_format_choice {
-  uint8_t input[EG_MAX_FORMAT_OPERANDS]; // eg_format per operand
-  uint8_t output;                        // format of every result
+  uint8_t input[EG_MAX_FORMAT_OPERANDS]; // eg_format of each operand
+  uint8_t output;                        // eg_format of all results
 } eg_format_choice;
 
 enum { EG_MAX_FORMAT_CHOICES = 16 };
 
-/// Lists the legal choices of a node, plain first, using only formats in `mask` (bit per
-/// eg_format; PLAIN is always allowed). A format is legal for a value only when its type
+/// Lists the choices that a node allows, plain first, using only formats in `mask` (bit
+/// per eg_format; PLAIN is always allowed). A value may have a format only when its type
 /// has rank 4, dtype float32 or bool and at least one block of channels. Nodes with more
 /// than EG_MAX_FORMAT_OPERANDS operands are plain only.
 uint32_t eg_op_formats(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                        const eg_type *results, uint32_t result_count, uint32_t mask,
                        eg_format_choice out[EG_MAX_FORMAT_CHOICES]);
-/// True when the formats of the types are a legal choice of the node, or a change of
-/// format by identity.
+/// True when the node allows the formats of the types, or is an identity that changes
+/// a format.
 bool eg_op_allows_formats(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                           const eg_type *results, uint32_t result_count);
 /// True when a value of this type may be stored in `format`.
@@ -464,7 +464,7 @@ typedef struct eg_kernel_call {
   const eg_tensor *outputs;
   uint32_t output_count;
   egraph_allocator alloc; // for scratch
-  eg_arena *scratch;      // for one run: eg_op_run sets and frees it
+  eg_arena *scratch;      // memory for one run: eg_op_run sets and frees it
 } eg_kernel_call;
 
 /// Runs the reference kernel of the operator, in plain C. Reductions of float32

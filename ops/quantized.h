@@ -1,5 +1,5 @@
-// Products of quantized numbers: the positions of their operands, and the product of
-// plain integers that they contain.
+// Products of quantized numbers: at which positions their operands are, and the product
+// of plain integers that they contain.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPS_QUANTIZED_H
 #define EG_OPS_QUANTIZED_H
@@ -8,7 +8,7 @@
 
 enum { EG_NO_OPERAND = -1 };
 
-/// Positions of operands; EG_NO_OPERAND: absent.
+/// Positions of operands; EG_NO_OPERAND: the operand is absent.
 typedef struct eg_quantized_operands {
   int x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias;
 } eg_quantized_operands;

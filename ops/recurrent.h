@@ -7,8 +7,8 @@
 
 #include "ops/ops.h"
 
-// Activations of a gate: id, name in ONNX, takes alpha, takes beta (0 or 1), their
-// defaults (NaN: runtimes differ, the model must give it), the value at x.
+// Activations of a gate. Each row: id, name in ONNX, takes alpha, takes beta (0 or 1),
+// their defaults (NaN: runtimes differ, the model must give it), the value at x.
 #define EG_GATE_LIST(X)                                                                  \
   X(SIGMOID, "Sigmoid", 0, 0, 0.0, 0.0, 1.0 / (1.0 + exp(-x)))                           \
   X(TANH, "Tanh", 0, 0, 0.0, 0.0, tanh(x))                                               \
@@ -25,7 +25,7 @@
 typedef struct eg_gate_info {
   const char *name;
   bool has_alpha, has_beta;
-  double alpha, beta; // defaults
+  double alpha, beta; // default values
   double (*at)(double x, double alpha, double beta);
 } eg_gate_info;
 
@@ -43,11 +43,11 @@ typedef struct eg_activation {
 /// A recurrent layer, read from its attributes and operand types.
 typedef struct eg_recurrent {
   int64_t steps, batch, inputs, hidden, directions;
-  uint32_t gates;       // matrices per direction: 1, 3 (gru), 4 (lstm)
-  uint32_t activations; // per direction: 1, 2, 3
+  uint32_t gates;       // matrices for each direction: 1, 3 (gru), 4 (lstm)
+  uint32_t activations; // number for each direction: 1, 2 (gru), 3 (lstm)
   bool is_batch_first, is_lstm;
   int bias, h, c, peepholes, lengths; // operands by number, or EG_ABSENT
-  eg_activation gate[EG_MAX_GATES];   // direction by direction
+  eg_activation gate[EG_MAX_GATES]; // the gates of one direction after those of the other
 } eg_recurrent;
 
 /// Reads a node that inference accepted.

@@ -18,7 +18,7 @@ typedef enum eg_resize_coordinates {
   EG_RESIZE_PYTORCH_HALF_PIXEL,
   EG_RESIZE_HALF_PIXEL_SYMMETRIC,
   EG_RESIZE_TF_CROP_AND_RESIZE,
-  EG_RESIZE_TF_HALF_PIXEL_FOR_NN // in old files only
+  EG_RESIZE_TF_HALF_PIXEL_FOR_NN // occurs in old files only
 } eg_resize_coordinates;
 typedef enum eg_resize_rounding {
   EG_RESIZE_PREFER_FLOOR,
@@ -27,11 +27,11 @@ typedef enum eg_resize_rounding {
   EG_RESIZE_CEIL
 } eg_resize_rounding;
 
-/// One dimension of a resize.
+/// How one dimension is resized.
 typedef struct eg_resize_axis {
   int64_t from, to; // sizes of operand and result, > 0
   float scale;
-  float roi_start, roi_end; // tf-crop-and-resize only
+  float roi_start, roi_end; // used by tf-crop-and-resize only
   eg_resize_coordinates coordinates;
   eg_resize_rounding rounding;
 } eg_resize_axis;
@@ -51,8 +51,8 @@ int64_t eg_resize_nearest(const eg_resize_axis *axis, float at);
 /// True when a dimension is copied unchanged.
 bool eg_resize_is_copy(const eg_resize_axis *axis);
 
-/// `count` taps for every position of the result: positions within the operand, and the
-/// weights of the elements there. Nearest has one tap of weight 1.
+/// The taps of every position of the result, `count` each: positions within the operand,
+/// and the weights of the elements there. Mode nearest has one tap of weight 1.
 typedef struct eg_resize_taps {
   int64_t count;
   int64_t *place; // tap k of position i is at i * count + k

@@ -7,7 +7,8 @@
 
 // ---- arithmetic ----------------------------------------------------------------------
 
-/// Computes a polynomial in working memory; on_expressions stores the result.
+/// A function that computes a polynomial in working memory; on_expressions stores
+/// the result.
 typedef bool compute(eg_open_sizes *sizes, const eg_size_poly *a, const eg_size_poly *b,
                      eg_size_poly *out);
 
@@ -83,7 +84,7 @@ static void divide_coefficients(const eg_size_poly *p, int64_t b, eg_size_poly *
   }
 }
 
-/// Returns the atom of a rest that is an atom of this kind + constant; otherwise NULL.
+/// Returns the atom when a rest is an atom of this kind plus a constant, otherwise NULL.
 static const eg_size_atom *atom_of(const eg_open_sizes *sizes, const eg_size_poly *rest,
                                    eg_size_atom_kind kind, int64_t *out_constant) {
   const eg_size_monomial *first = &rest->term[0];
@@ -167,7 +168,7 @@ bool eg_size_poly_floor_div(eg_open_sizes *sizes, const eg_size_poly *p, int64_t
   int64_t inner_b, number;
   if (b < 1) return false;
   divide_coefficients(p, b, out, &rest);
-  if (eg_size_poly_is_constant(&rest, &number)) return true; // below b
+  if (eg_size_poly_is_constant(&rest, &number)) return true; // it is below b
   b = shorten(&rest, b);
   if (b == 1) return eg_size_poly_add(out, &rest, 1, out);
   if (is_below(sizes, &rest, b)) return true;
@@ -218,7 +219,7 @@ bool eg_size_exact_div(int64_t a, int64_t b, int64_t *out) {
 
 static void multiply_by(eg_size_poly *p, int64_t factor) {
   for (uint32_t i = 0; i < p->count; i++)
-    p->term[i].coef *= factor; // a coefficient before it was divided
+    p->term[i].coef *= factor; // gives the coefficient before it was divided
 }
 
 static void divide_by(eg_size_poly *p, int64_t divisor) {
@@ -291,8 +292,8 @@ static bool is_above_one(int64_t size) {
   return holds;
 }
 
-/// Finds the size at which two dimensions meet, if they may: in a model that was read,
-/// they do.
+/// Finds the size at which two dimensions meet, if they can; in a model that was read
+/// they can.
 static bool find_meeting(int64_t a, int64_t b, int64_t *out) {
   eg_open_sizes *sizes = eg_open_sizes_of(a, b);
   bool is_first = a < b;
@@ -330,7 +331,7 @@ bool eg_size_broadcast(int64_t a, int64_t b, int64_t *out) {
     return true;
   }
   if (is_above_one(a) && is_above_one(b)) {
-    *out = a < b ? a : b; // the same for both orders of a and b
+    *out = a < b ? a : b; // gives the same size for both orders of a and b
     return eg_size_agree(a, b);
   }
   // A size that is above 1 at all sizes is the result.

@@ -12,9 +12,9 @@
 //
 // Expressions are polynomials over atoms: open dimensions, dimensions of tensors that
 // cannot be computed, floor(p / q), max(p, 0), and broadcast(p, q). Equal polynomials
-// have one handle. An order or equality is true only if it holds for all values >= 1 of
-// open dimensions that the model admits: those that meet its facts, the conditions of its
-// own operators.
+// have one handle. Functions that compare sizes return true only if the relation holds
+// for all values >= 1 of open dimensions that the model admits: those that meet its
+// facts, the conditions of its own operators.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPS_SIZE_H
 #define EG_OPS_SIZE_H
@@ -28,16 +28,16 @@ typedef struct eg_open_sizes eg_open_sizes;
 
 /// An open dimension of an input.
 typedef struct eg_open_dim {
-  const char *name;  // in the file; "INPUT.AXIS" for a dimension without a name
-  bool is_named;     // in the file
-  const char *input; // the first input that has it
-  uint32_t axis;     // its axis there
+  const char *name;  // name in the file, or "INPUT.AXIS" for a dimension without a name
+  bool is_named;     // the dimension has a name in the file
+  const char *input; // the first input that has the dimension
+  uint32_t axis;     // axis of that input
   int64_t example;   // the size at which the graph is priced
 } eg_open_dim;
 
-/// Creates an owner of expressions, which graphs share: each releases it, the last one
-/// frees it. Fails with EGRAPH_E_MEMORY; EGRAPH_E_UNSUPPORTED where some thousand
-/// owners exist.
+/// Creates an owner of expressions, which graphs share: each graph releases it, the last
+/// one frees it. Fails with EGRAPH_E_MEMORY, and with EGRAPH_E_UNSUPPORTED when some
+/// thousand owners exist.
 egraph_status eg_open_sizes_create(egraph_allocator alloc, eg_open_sizes **out);
 eg_open_sizes *eg_open_sizes_retain(eg_open_sizes *sizes); // NULL is allowed
 void eg_open_sizes_release(eg_open_sizes *sizes);          // NULL is allowed
@@ -70,7 +70,7 @@ bool eg_open_sizes_is_readable(const eg_open_sizes *sizes);
 /// removes the facts of an operator that could not be read.
 uint32_t eg_open_sizes_fact_count(const eg_open_sizes *sizes);
 void eg_open_sizes_forget_facts(eg_open_sizes *sizes, uint32_t count);
-/// EGRAPH_E_MEMORY when a function below failed for lack of memory.
+/// Returns EGRAPH_E_MEMORY when a function below has failed for lack of memory.
 egraph_status eg_open_sizes_status(const eg_open_sizes *sizes);
 
 bool eg_size_is_open(int64_t size);
@@ -102,12 +102,12 @@ bool eg_size_same(int64_t a, int64_t b);
 bool eg_size_at_least(int64_t a, int64_t b);
 /// True when a and b are equal at no value of the open dimensions.
 bool eg_size_differs(int64_t a, int64_t b);
-// While a model is read, these are also true, and become facts, unless the relation is
-// wrong at all sizes: an operator of the model requires it.
-bool eg_size_agree(int64_t a, int64_t b);   // a = b; no fact where one of the two is 1,
-                                            // because the other may be stretched there
+// While a model is read, these functions also return true, and their relation becomes a
+// fact, unless it is wrong at all sizes: an operator of the model requires the relation.
+bool eg_size_agree(int64_t a, int64_t b);   // a = b; no fact where one of them is 1,
+                                            // because broadcasting may stretch the other
 bool eg_size_reaches(int64_t a, int64_t b); // a >= b
-/// Records a wish (not a fact): the size should not be negative at the example.
+/// Records a wish, not a fact: at the example the size should not be negative.
 void eg_size_wish(int64_t size);
 /// True when dimension `size` broadcasts to dimension `to` without changing `to`.
 bool eg_size_stretches_to(int64_t size, int64_t to);
@@ -139,7 +139,7 @@ typedef struct eg_size_atom {
   int64_t a, b;
   uint32_t index;
   const char *tensor;
-  int64_t example; // UNKNOWN: its size at the example
+  int64_t example; // UNKNOWN: size at the example
 } eg_size_atom;
 
 enum { EG_SIZE_DEGREE = 8 };

@@ -21,13 +21,13 @@ typedef struct chooser {
   const bool *given;   // [dims]
   eg_size_facts goals; // facts, then wishes, then sizes that should not be 0
   eg_rng rng;
-  const int64_t *pinned; // the example that settle_example must not change
+  const int64_t *pinned; // the example that must not change
 } chooser;
 
 /// How far sizes are from meeting all goals.
 typedef struct distance {
-  size_t facts, wishes; // number that fail
-  double lack;          // binary digits by which facts fail, summed
+  size_t facts, wishes; // number of facts, and of wishes, that fail
+  double lack;          // sum of the binary digits by which facts fail
 } distance;
 
 EG_VEC_DEFINE(eg_size_numbers, int64_t);

@@ -14,7 +14,7 @@ _Static_assert((int)EG_SIZE_POLY_DEGREE == (int)EG_SIZE_DEGREE, "atoms of a term
 
 /// A stored expression.
 typedef struct eg_size_row {
-  const eg_size_monomial *terms; // [count] in the arena
+  const eg_size_monomial *terms; // [count] terms, in the arena
   uint32_t count;
 } eg_size_row;
 
@@ -22,7 +22,7 @@ EG_VEC_DEFINE(eg_size_rows, eg_size_row);
 EG_VEC_DEFINE(eg_size_atoms, eg_size_atom);
 
 /// Values of an atom at a few choices of the dimensions: an order that fails at one of
-/// these points is refuted without a proof. INT64_MAX: too large.
+/// these points is refuted without a proof. INT64_MAX: the value is too large.
 enum { EG_SIZE_POINTS = 7 };
 typedef struct eg_size_points {
   int64_t at[EG_SIZE_POINTS];
@@ -43,7 +43,7 @@ typedef struct eg_size_fact {
 } eg_size_fact;
 EG_VEC_DEFINE(eg_size_facts, eg_size_fact);
 
-/// A kept answer: `holds` when a - b - less is never negative.
+/// An answer that is kept: `holds` is true when a - b - less is never negative.
 typedef struct eg_size_answer {
   int64_t a, b, less;
   bool holds;
@@ -52,26 +52,26 @@ EG_VEC_DEFINE(eg_size_answers, eg_size_answer);
 
 struct eg_open_sizes {
   egraph_allocator alloc;
-  pthread_mutex_t lock; // guards all below: several threads compute sizes
+  pthread_mutex_t lock; // guards the following fields: several threads compute sizes
   uint32_t owners, slot;
-  bool is_closed, has_failed, is_unreadable; // at the example
+  bool is_closed, has_failed, is_unreadable; // the model cannot be read at the example
   eg_arena arena;
   eg_open_dims dims;
   eg_size_atoms atoms;
   eg_size_points_list points; // [atoms]
   eg_size_rows rows;
   eg_flatmap map;              // hash of an expression -> its row
-  eg_size_facts facts, wishes; // wishes are for the example only
-  eg_size_answers answers;     // kept after the last fact is added
+  eg_size_facts facts, wishes; // wishes only guide the choice of the example
+  eg_size_answers answers;     // answers are kept once the last fact has been added
   eg_flatmap answered;
 };
 
-/// floor(a / b); 0 for b = 0.
+/// Computes floor(a / b); 0 for b = 0.
 static inline int64_t eg_size_floor(int64_t a, int64_t b) {
   return b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-// Callers hold the lock.
+// Callers of the following functions hold the lock.
 
 /// Returns the owner of the size that is open; NULL when both are numbers.
 eg_open_sizes *eg_open_sizes_of(int64_t a, int64_t b);
@@ -89,7 +89,7 @@ int64_t eg_size_poly_at_point(const eg_open_sizes *sizes, const eg_size_poly *p,
                               uint32_t point);
 eg_size_points eg_size_atom_points(const eg_open_sizes *sizes, const eg_size_atom *atom);
 
-/// Appends a fact that is new. False for lack of memory.
+/// Appends a fact unless it is there. Returns false for lack of memory.
 bool eg_size_note_fact(eg_open_sizes *sizes, eg_size_fact_kind kind, int64_t size);
 /// While the model is read, notes the fact; later, returns whether it was noted.
 bool eg_size_admits(eg_open_sizes *sizes, eg_size_fact_kind kind, int64_t size);

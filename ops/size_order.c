@@ -22,8 +22,8 @@ enum { MOST_STEPS = 400 };
 /// A proof in progress.
 typedef struct proof {
   const eg_open_sizes *sizes;
-  uint32_t steps;  // left to use
-  bool uses_facts; // after atoms are eliminated
+  uint32_t steps;  // number of steps that the proof may still take
+  bool uses_facts; // facts are used after atoms are eliminated
 } proof;
 
 static bool is_nonnegative(proof *t, const eg_size_poly *p);
@@ -127,7 +127,7 @@ static bool holds_at(proof *t, const eg_size_poly *with, const eg_size_poly *val
 
 // ---- atoms at their least -------------------------------------------------------------
 
-/// Bounds of lower bounds; LEAST: no lower bound is known.
+/// The range of lower bounds; LEAST: no lower bound is known.
 enum { LEAST = INT32_MIN, MOST = INT32_MAX };
 
 static int64_t least_of(const eg_open_sizes *sizes, int64_t size);
@@ -205,7 +205,7 @@ static bool is_choice_nonnegative(proof *t, const eg_size_atom *atom,
   bool at_b = holds_at(t, with, &b, without, 1);
   if (at_a && at_b) return true;
   if (!is_nonnegative(t, with)) return false;
-  // The maximum is at least each of its two operands, and at least its lower bound.
+  // The maximum max(a, 0) is at least a, at least 0, and at least its lower bound.
   return (atom->kind == EG_SIZE_POSITIVE && (at_a || at_b)) ||
          holds_at_least(t, atom, with, without);
 }

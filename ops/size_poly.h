@@ -15,7 +15,7 @@ enum {
 
 typedef struct eg_size_monomial {
   int64_t coef;
-  uint16_t atom[EG_SIZE_POLY_DEGREE]; // ascending, then EG_SIZE_POLY_NO_ATOM
+  uint16_t atom[EG_SIZE_POLY_DEGREE]; // in ascending order, then EG_SIZE_POLY_NO_ATOM
 } eg_size_monomial;
 
 typedef struct eg_size_poly {

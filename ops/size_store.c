@@ -19,7 +19,7 @@ enum { OWNER_BITS = 10, ROW_BITS = 24, CHECK_BITS = 28 };
 enum { MOST_OWNERS = (1 << OWNER_BITS) - 1, MOST_ROWS = 1 << ROW_BITS };
 enum { MOST_ATOMS = EG_SIZE_POLY_NO_ATOM };
 
-/// Larger numbers are not sizes.
+/// Numbers above this one are not sizes.
 static const int64_t LARGEST_SIZE = INT64_C(1) << 48;
 
 static _Atomic(eg_open_sizes *) owners[MOST_OWNERS];

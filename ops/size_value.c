@@ -99,7 +99,7 @@ bool eg_size_is_determined(int64_t size) {
 
 static bool is_other(void *user, const eg_size_atom *atom) {
   const eg_size_atom *wanted = user;
-  return atom->tensor != wanted->tensor || atom->index != wanted->index; // go on
+  return atom->tensor != wanted->tensor || atom->index != wanted->index; // true: go on
 }
 
 typedef struct size_list {

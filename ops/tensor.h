@@ -11,8 +11,8 @@
 /// The most mesh axes that a layout describes.
 enum { EG_MAX_MESH_AXES = 6 };
 
-// Memory formats of a tensor: id, spelling, channel block. All but PLAIN need rank
-// 4 (N,C,H,W). PLAIN is row-major. A blocked format pads the channels to a
+// Memory formats of a tensor. Each row: id, spelling, channels in a block. All but PLAIN
+// need rank 4 (N,C,H,W). PLAIN is row-major. A blocked format pads the channels to a
 // multiple of the block.
 #define EG_FORMAT_LIST(X)                                                                \
   X(EG_FORMAT_PLAIN, "plain", 1)                                                         \
@@ -23,8 +23,7 @@ enum { EG_MAX_MESH_AXES = 6 };
 typedef enum eg_format { EG_FORMAT_LIST(EG_FORMAT_ENUM) EG_FORMAT_COUNT } eg_format;
 #undef EG_FORMAT_ENUM
 
-/// Sharding digit of one mesh axis: replicated, partial sum or max, or
-/// dimension d sharded.
+/// Sharding digit of a mesh axis: replicated, partial sum or max, dimension d sharded.
 enum { EG_SHARD_R = 0, EG_SHARD_P_SUM = 1, EG_SHARD_P_MAX = 2, EG_SHARD_S0 = 3 };
 
 /// The layout of a value on the machine. All zero: replicated everywhere, row-major.
@@ -36,7 +35,7 @@ typedef struct eg_layout {
 typedef struct eg_type {
   egraph_dtype dtype;
   uint32_t rank;
-  int64_t dims[EGRAPH_MAX_RANK]; // [rank] used, the rest 0
+  int64_t dims[EGRAPH_MAX_RANK]; // [rank] dimensions, the others are 0
   eg_layout layout;
 } eg_type;
 
@@ -46,7 +45,7 @@ eg_type eg_type_of(egraph_dtype dtype, uint32_t rank, const int64_t *dims);
 static inline eg_type eg_type_like(const eg_type *type) {
   return eg_type_of(type->dtype, type->rank, type->dims);
 }
-bool eg_type_same(const eg_type *a, const eg_type *b);       // layout included
+bool eg_type_same(const eg_type *a, const eg_type *b);       // compares layouts, too
 bool eg_type_same_shape(const eg_type *a, const eg_type *b); // dims only
 /// Fails with EGRAPH_E_TYPE on a negative dimension or when the bytes overflow.
 egraph_status eg_type_check(const eg_type *type);
@@ -62,7 +61,7 @@ size_t eg_type_bytes(const eg_type *type);
 /// Computes strides in elements, as the tensor is stored; out: [rank]. The type is
 /// checked, and its format has no blocks (asserted).
 void eg_type_strides(const eg_type *type, int64_t *out);
-/// Returns the number of an axis, which may count from the end.
+/// Returns the number of an axis counted from the front; `axis` may count from the end.
 static inline uint32_t eg_axis_of(const eg_type *type, int64_t axis) {
   return (uint32_t)(axis < 0 ? axis + (int64_t)type->rank : axis);
 }
@@ -78,7 +77,8 @@ size_t eg_dtype_bytes(egraph_dtype dtype);
 int eg_dtype_onnx(egraph_dtype dtype);
 bool eg_dtype_from_onnx(int onnx, egraph_dtype *out);
 bool eg_dtype_is_float(egraph_dtype dtype);
-/// Return the largest number, and the smallest normal number, of a floating-point type.
+/// These functions return the largest number, and the smallest normal number, of a
+/// floating-point type.
 double eg_dtype_largest(egraph_dtype dtype);
 double eg_dtype_normal(egraph_dtype dtype);
 /// Returns the unit in the last place of a number in a type; 0 for integers and bool.
@@ -87,7 +87,7 @@ double eg_dtype_unit(egraph_dtype dtype, double value);
 /// range; floating-point types hold 0, and numbers that round neither to infinity nor to
 /// a subnormal number.
 bool eg_dtype_holds(egraph_dtype dtype, double value);
-/// True for an integer without a sign; false for bool.
+/// True for integers without a sign; false for bool.
 bool eg_dtype_is_unsigned(egraph_dtype dtype);
 const char *eg_format_name(eg_format format);
 bool eg_format_find(const char *name, eg_format *out);

@@ -17,7 +17,7 @@
 #include "ops/meaning.h"
 #include "ops/ops.h"
 
-/// A node as the families see it; `results` are set for factors only.
+/// A node for the functions of a family; only eg_factors_<family> gets `results`.
 typedef struct eg_typing {
   const eg_attrs *attrs;
   const eg_op_info *info;
@@ -27,7 +27,7 @@ typedef struct eg_typing {
   uint32_t result_count;
 } eg_typing;
 
-// Families that share a function.
+// Families that share the function of another family.
 #define eg_infer_part eg_infer_leaf
 #define eg_infer_opaque eg_infer_leaf
 #define eg_infer_cum_sum eg_infer_softmax
@@ -90,7 +90,7 @@ egraph_status eg_typing_broadcast(const eg_typing *node, const eg_type *type,
 /// Checks that a node with a fused activation has floating-point operands.
 egraph_status eg_typing_activation(const eg_typing *node, const eg_attr *act);
 
-/// Sliding window along one spatial dimension.
+/// A sliding window along one spatial dimension.
 typedef struct eg_window {
   int64_t kernel, stride, pad_begin, pad_end, dilation;
 } eg_window;
@@ -137,7 +137,7 @@ eg_factor *eg_factors_add(eg_factors *factors, eg_factor_kind kind, int64_t size
 /// result's size.
 eg_factor *eg_factors_add_dim(eg_factors *factors, eg_factor_kind kind,
                               const eg_type *result, uint32_t dim);
-/// Appends one such factor per dimension of `result`: BLOCKED where the bit of a
+/// Appends one such factor for each dimension of `result`: BLOCKED where the bit of a
 /// dimension is set in `blocked`, PARALLEL elsewhere. Returns the factor of dimension 0.
 eg_factor *eg_factors_add_dims(eg_factors *factors, const eg_type *result,
                                uint32_t blocked);

@@ -22,7 +22,7 @@ typedef struct eg_vjp {
   uint32_t input_count, result_count;
   const eg_ref *cotangents; // [result_count] EG_REF_NONE: zero
   const bool *wanted;       // [input_count]
-  eg_ref *out;              // [input_count] cotangents; EG_REF_NONE: zero
+  eg_ref *out;              // [input_count] cotangents to emit; EG_REF_NONE: zero
 } eg_vjp;
 
 /// Emits the cotangents of the wanted inputs only. Each has the type of its input. Fails

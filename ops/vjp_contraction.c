@@ -24,8 +24,8 @@ static eg_ref emit_matmul(eg_builder *b, eg_ref x, eg_ref y, bool trans_x, bool 
   return eg_build_node(b, EG_OP_MATMUL, slots, (const eg_ref[]){x, y}, 2);
 }
 
-// Emit the cotangents for y = op(a) op(b), where d is the cotangent of y: a' = d op(b)^T,
-// b' = op(a)^T d, or their transposes.
+// These functions emit the cotangents for y = op(a) op(b), where d is the cotangent of y:
+// a' = d op(b)^T, b' = op(a)^T d, or their transposes.
 static eg_ref matmul_a(eg_builder *b, const product *p) {
   if (p->trans_a) return emit_matmul(b, p->b, p->d, p->trans_b, true);
   return emit_matmul(b, p->d, p->b, false, !p->trans_b);
@@ -80,7 +80,7 @@ static eg_ref contract_operand(const eg_vjp *v, const product *p, uint32_t opera
   note_einsum_sizes(b, &of[B], sizes);
   eg_ref operands[] = {operand == A ? p->d : p->a, operand == A ? p->b : p->d};
   eg_labels labels[] = {operand == A ? result : of[A], operand == A ? of[B] : result};
-  // The operand with the rows of the result comes first, as in a matrix product.
+  // The operand that has the rows of the result comes first, as in a matrix product.
   if (operand == A ? p->trans_a : p->trans_b) {
     const eg_ref first = operands[0];
     const eg_labels first_labels = labels[0];

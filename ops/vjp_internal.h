@@ -9,8 +9,7 @@
 #include "ops/typing.h"
 #include "ops/vjp.h"
 
-/// Fails because the operator has no gradient (`why` is NULL), or none in this
-/// use (`why`).
+/// Fails: the operator has no gradient (`why` NULL), or has none in this use (`why`).
 static inline void eg_vjp_refuse(const eg_vjp *v, const char *why) {
   const char *remedy =
       "; express it by other operators, or keep trained weights out of what it reads";
@@ -18,7 +17,7 @@ static inline void eg_vjp_refuse(const eg_vjp *v, const char *why) {
                               eg_op_info_of((eg_op)v->attrs->op)->name,
                               why != NULL ? " " : "", why != NULL ? why : remedy));
 }
-/// Refuses: the rule of operators without a gradient.
+/// The rule of operators without a gradient: always fails.
 void eg_vjp_none(const eg_vjp *v);
 
 // Families without a gradient.

@@ -6,7 +6,7 @@
 #include "ops/resize.h"
 #include "ops/vjp_internal.h"
 
-// Also the rule of squeeze, unsqueeze and flatten.
+// This is also the rule of squeeze, unsqueeze and flatten.
 void eg_vjp_reshape(const eg_vjp *v) {
   const eg_type *x = eg_vjp_type(v, 0);
   v->out[0] = eg_build_reshape(v->b, v->cotangents[0], x->rank, x->dims);
@@ -149,7 +149,7 @@ static eg_ref identity(eg_builder *b, int64_t n) {
   return eg_build_node(b, EG_OP_EYE, slots, NULL, 0);
 }
 
-/// Memory for list attributes of the operator on the matrix of a dimension.
+/// Memory for list attributes of the operator that apply_transposed applies to a matrix.
 typedef struct along_room {
   int64_t list[4];
   double scales[2], roi[4];
@@ -241,7 +241,8 @@ void eg_vjp_pad(const eg_vjp *v) {
 
 // ---- copies ---------------------------------------------------------------------
 
-// Sums over the repeats: a dimension of the result is (repeat, element).
+// Splits each dimension of the result into repeats and elements, and sums over
+// the repeats.
 static eg_ref tile_rule(const eg_vjp *v) {
   const eg_type *x = eg_vjp_type(v, 0);
   eg_ints repeats = eg_attr_at(v->attrs, EG_A_TILE_REPEATS)->ints;

@@ -85,8 +85,9 @@ void eg_vjp_top_k(const eg_vjp *v) {
 
 // ---- normalizations -------------------------------------------------------------------
 
-// Gradients of normalizations. With n = (x - mean) r, the normalized rows, the cotangent
-// of the scale is the sum of d n; n is emitted as the normalization with a scale of ones.
+// Gradients of normalizations. The cotangent of the scale is the sum of d n, where n =
+// (x - mean) r are the normalized rows; n is emitted as the normalization with a scale
+// of ones.
 
 enum { X, SCALE, BIAS, MEAN, VARIANCE };
 

@@ -16,9 +16,9 @@
 #include "exec/cpu/pointwise.h"
 
 enum {
-  BLOCK = 1024,  // elements: 4 kB for each tensor of a stage
+  BLOCK = 1024,  // elements of a block: 4 kB for each tensor of a stage
   PART = 8192,   // most elements that a thread takes at once
-  SHORTEST = 16, // elements of the inner loop: fewer take longer to call than to run
+  SHORTEST = 16, // least elements of an inner loop that is worth a call
   MAX_STAGES = 12,
   MAX_OPERANDS = EG_MAX_LOOP_TENSORS - 2
 };
@@ -26,40 +26,38 @@ static const uint32_t NO_OPERAND = UINT32_MAX;
 
 typedef enum operand_kind { OPERAND_EACH, OPERAND_ONE, OPERAND_REPEATED } operand_kind;
 
-// How a batch normalization uses its statistics: y = x s + t.
+// Batch normalization uses its statistics as two operands s and t: y = x s + t.
 typedef enum operand_source { SOURCE_TENSOR, SOURCE_SCALE, SOURCE_SHIFT } operand_source;
 
 typedef struct chain_operand {
   operand_kind kind;
   operand_source source;
-  uint32_t index; // index among the operands of the program; for a batch normalization
-                  // that of x
+  uint32_t index; // the program's operand; for a batch normalization, its x
   eg_type type;
 } chain_operand;
 
 typedef struct chain_stage {
   eg_row row;
-  eg_op op;         // for two operands: selects the loop once the operand's kind is known
-  uint32_t place;   // place of the passed value among the operands of op
-  uint32_t operand; // index in the chain's operands; NO_OPERAND: the row's parameters
+  eg_op op;         // selects the loop of two operands, when their kind is known
+  uint32_t place;   // which operand of `op` is the value that the chain passes on
+  uint32_t operand; // index in the chain's operands; NO_OPERAND: `row` has the parameters
 } chain_stage;
 
 // Tensor 0 of the nest is the result, tensor 1 the operand that enters the chain (of the
-// same type), then the other operands. Loops below `outer` are counted; the rest is the
-// inner loop.
+// same type), then the other operands. Loops from `outer` on are the inner loop.
 typedef struct chain {
   chain_stage stages[MAX_STAGES];
   uint32_t stage_count;
   chain_operand operands[MAX_OPERANDS];
   uint32_t operand_count;
-  uint32_t head;  // operand of the program that enters the chain
-  uint32_t given; // operands of the program that have been counted
+  uint32_t head;  // index of the program's operand that enters the chain
+  uint32_t given; // number of the program's operands that belong to the nodes so far
   eg_type type;
   eg_loop_nest nest;
   uint32_t outer;
-  int64_t inner, rows; // elements of the inner loop, and number of its runs
+  int64_t inner, rows; // elements of the inner loop; how often the loop runs
   int64_t period;      // elements of a row that a softmax normalizes; 1: there is none
-  int64_t block;       // at most BLOCK; a multiple of repeated rows and of `period`
+  int64_t block;       // at most BLOCK; `period` and lengths of repeated rows divide it
   double epsilons[MAX_OPERANDS];
   uint32_t threads;
 } chain;
@@ -94,8 +92,8 @@ static bool add_unary(chain *c, const eg_node_spec *spec) {
   return add_chain_stage(c, (chain_stage){.row = row, .operand = NO_OPERAND});
 }
 
-/// Adds an operator of two operands. Padding channels must stay zero: they may only be
-/// combined with a tensor that has them, too, and not be divided.
+/// Adds an operator of two operands. Padding channels must stay zero, so the other
+/// operand must have them, and div is refused.
 static bool add_binary(chain *c, const eg_node_spec *spec, uint32_t place,
                        uint32_t first) {
   const eg_type *other = &spec->inputs[1 - place];
@@ -160,11 +158,12 @@ static bool add_chain_node(chain *c, const eg_node_spec *spec, uint32_t place,
 
 // ---- loops --------------------------------------------------------------------------
 
-/// Finds how an operand varies along the loops from `outer` on; false: not supported.
+/// Finds how an operand varies along the loops from `outer` on; false: in an
+/// unsupported way.
 static bool find_kind(const eg_loop_nest *nest, uint32_t tensor, uint32_t outer,
                       operand_kind *out, int64_t *out_period) {
   const int64_t *dense = nest->strides[0], *strides = nest->strides[tensor];
-  uint32_t begin = nest->rank; // begin of the loops along which it is dense
+  uint32_t begin = nest->rank; // the first loop along which the operand is dense
   *out_period = 1;
   while (begin > outer && strides[begin - 1] == dense[begin - 1])
     *out_period *= nest->dims[--begin];
@@ -176,8 +175,8 @@ static bool find_kind(const eg_loop_nest *nest, uint32_t tensor, uint32_t outer,
   return *out != OPERAND_REPEATED || *out_period <= BLOCK;
 }
 
-/// Sets the kinds of all operands, with the inner loop from `outer` on. Each length of a
-/// repeated row must divide the next longer one, so that blocks fit all of them.
+/// Sets the kinds of all operands; the inner loop consists of the loops from `outer` on.
+/// Each length of a repeated row must divide the next longer one, so that blocks fit all.
 static bool set_kinds(chain *c, uint32_t outer) {
   assert(outer <= c->nest.rank);
   int64_t period, common = c->period, inner = 1;
@@ -225,7 +224,7 @@ static bool make_chain(const eg_compile_request *request, chain *out) {
   const eg_node_spec *spec = request->spec;
   if (spec->result_count != 1 || spec->input_count == 0) return false;
   *out = (chain){.type = spec->results[0], .period = 1};
-  // The operand that enters the chain has the type of the result.
+  // Checks that the operand that enters the chain has the type of the result.
   uint32_t head = spec->input_count == 2 && !is_like(&spec->inputs[0], out);
   if (eg_type_elements(&out->type) == 0 || !add_chain_node(out, spec, head, true))
     return false;
@@ -246,7 +245,7 @@ bool eg_cpu_chain_fits(const eg_compile_request *request) {
 
 typedef struct chain_run {
   const chain *chain;
-  void *const *addresses; // result, operand that enters the chain, other operands
+  void *const *addresses; // of the result, the entering operand, other operands
   eg_parts parts;         // parts of `step` blocks
   int64_t blocks, step;
 } chain_run;
@@ -254,10 +253,10 @@ typedef struct chain_run {
 // A thread's data for its current row.
 typedef struct chain_row {
   int64_t index;
-  const float *operands[MAX_OPERANDS]; // at the row's first element
+  const float *operands[MAX_OPERANDS]; // elements that belong to the row's first element
   const float *written[MAX_OPERANDS];  // row that `blocks` repeats; NULL: none
   float blocks[MAX_OPERANDS][BLOCK];
-  float between[BLOCK]; // values between stages
+  float between[BLOCK]; // values that a stage passes to the next
 } chain_row;
 
 static int64_t period_of(const chain *c, uint32_t operand) {
@@ -428,8 +427,8 @@ egraph_status eg_cpu_chain_spec(eg_arena *arena, const eg_compile_request *reque
   return EGRAPH_OK;
 }
 
-/// Finds the operand over which the result lies. Any operand of its type will do: an
-/// element is read before it is written.
+/// Finds an operand that the result may overwrite. It may be any operand of the result's
+/// type, because an element is read before it is written.
 static void find_overlay(eg_cpu_builder *builder, const chain *c) {
   if (eg_cpu_may_overlay(builder, c->head)) {
     builder->overlay = (int32_t)c->head;

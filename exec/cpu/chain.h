@@ -16,10 +16,11 @@
 
 /// True when one pass can run the node of a request and all its linked nodes.
 bool eg_cpu_chain_fits(const eg_compile_request *request);
-/// Makes one node with all operands of a chain; families read types and weights from it.
+/// Makes one node that has the operands of all nodes of a chain. The functions of a
+/// family read types and weights from it.
 egraph_status eg_cpu_chain_spec(eg_arena *arena, const eg_compile_request *request,
                                 eg_node_spec *out);
-/// Appends the pass; eg_cpu_chain_spec has made builder->spec. Fails with
+/// Appends the pass; builder->spec is the node that eg_cpu_chain_spec made. Fails with
 /// EGRAPH_E_UNSUPPORTED where no pass can run the chain.
 egraph_status eg_cpu_chain(eg_cpu_builder *builder, const eg_compile_request *request);
 

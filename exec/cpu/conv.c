@@ -1,9 +1,10 @@
 // Convolutions: act(conv(x, w) + bias + z).
 //
-// oneDNN fuses sum and activation for free in the jitted kernels (nhwc, blocked). For
-// row-major data it multiplies im2col matrices ("gemm:jit"), whose post-ops run element
-// by element: 0.9 ms become 6.8 ms on 64x56x56 -> 256 with sum and relu. For such data
-// one in-place pass after the kernel does the additions and the activation (0.1 ms).
+// The kernels that oneDNN generates (nhwc, blocked) take no longer with a sum and an
+// activation. For row-major data oneDNN multiplies im2col matrices ("gemm:jit"), whose
+// post-ops run element by element: 0.9 ms become 6.8 ms on 64x56x56 -> 256 with sum and
+// relu. For such data one in-place pass after the kernel does the additions and the
+// activation (0.1 ms).
 //
 // Winograd's minimal filtering (attribute `algorithm`) exists for nChw16c, 3x3, stride 1;
 // oneDNN never chooses it by itself. Over 414 shapes it takes 0.59 of the time of the
@@ -26,7 +27,7 @@
 typedef struct conv_plan {
   eg_fused_plan fused;
   dnnl_alg_kind_t alg;
-  bool wants_4x4; // 4x4 tiles of Winograd's algorithm, where a kernel has them
+  bool wants_4x4; // prefers Winograd's kernel with tiles of 4x4 results, if there is one
 } conv_plan;
 
 uint32_t eg_cpu_weight_dims(const eg_type *w, int64_t group, int64_t *dims) {
@@ -111,10 +112,10 @@ static eg_conv_algorithm algorithm_of(const eg_node_spec *spec) {
   return (eg_conv_algorithm)eg_attr_at(spec->attrs, EG_A_CONV_ALGORITHM)->i;
 }
 
-// Decides whether the result lies over z. The kernel that computes again needs z
-// unchanged, so then the result must not lie over z: 0.70 ms instead of 0.63 on 64x56x56
-// -> 256 in nChw16c. In nhwc, oneDNN then takes another kernel (0.92 ms instead of 0.70);
-// there the activation is a separate pass (0.82 ms).
+// Decides whether the result overwrites z in place. A kernel that computes the result
+// again needs z unchanged; then the result has its own memory: 0.70 ms instead of 0.63 on
+// 64x56x56 -> 256 in nChw16c. In nhwc, oneDNN then takes another kernel (0.92 ms instead
+// of 0.70); there the activation is a separate pass (0.82 ms).
 static egraph_status choose_sum(eg_cpu_builder *builder, eg_fused_plan *plan,
                                 eg_fused_choice *choice) {
   choice->sums = plan->has_z && eg_cpu_may_overlay(builder, EG_FUSED_Z);
@@ -142,8 +143,8 @@ static egraph_status choose_kernel(eg_cpu_builder *builder, dnnl_alg_kind_t alg,
   return eg_fused_choose(builder, &plan->fused, choice);
 }
 
-// Chooses the kernel. Where oneDNN has no Winograd kernel (stride, format) the direct
-// kernel computes the same.
+// Chooses the kernel. Where oneDNN has no Winograd kernel for the stride or the format,
+// the direct kernel is used.
 static egraph_status choose_conv(eg_cpu_builder *builder, conv_plan *plan,
                                  eg_fused_choice *choice) {
   eg_conv_algorithm algorithm = algorithm_of(builder->spec);

@@ -106,7 +106,7 @@ typedef struct gradient_plan {
 } gradient_plan;
 
 /// Returns the rows of padding after the input that the last window reaches. They may be
-/// fewer than the node's: the cotangent may have fewer windows than fit.
+/// fewer than the padding of the node: the cotangent may have fewer windows than fit.
 static int64_t end_padding(const eg_node_spec *spec, uint32_t i) {
   const eg_attrs *attrs = spec->attrs;
   int64_t windows = spec->inputs[OPERAND_COTANGENT].dims[i + 2];

@@ -14,12 +14,13 @@ typedef struct copy_payload {
   eg_loop_nest outer;                     // strides in bytes
   int64_t length, to_stride, from_stride; // innermost loop; strides in bytes
   size_t element;
-  int64_t piece, per_row; // elements of a piece; pieces of a row
-  int64_t pieces, step;   // pieces of all rows; pieces of a part
+  int64_t piece, per_row; // elements of a piece; number of pieces of a row
+  int64_t pieces, step;   // number of pieces of all rows; of a part
   uint32_t threads;
 } copy_payload;
 
-// Copies bytes. Half of a transformer's copies are short rows of whole words (64 bytes).
+// Copies bytes. Half of a transformer's copies have short rows of 64 bytes, for which a
+// loop over words is fast.
 static void copy_bytes(char *to, const char *from, size_t bytes) {
   enum { SHORT = 8 * WORD };
   if (bytes > SHORT || bytes % WORD != 0) {
@@ -143,9 +144,9 @@ static egraph_status add_function(eg_cpu_builder *builder, const eg_loop_nest *n
                              (eg_place[]){to, from}, 2);
 }
 
-// True when a reorder is faster. Measured on [1,128,12,64] -> [1,12,64,128]: the reorder
-// moves 33 GB/s, a loop over elements 2 GB/s; for rows of 256 bytes memcpy and reorder
-// are equally fast (94 GB/s).
+// True when a reorder of oneDNN is faster than copying rows. Measured on [1,128,12,64] ->
+// [1,12,64,128]: the reorder moves 33 GB/s, a loop over elements 2 GB/s; for rows of 256
+// bytes memcpy and reorder are equally fast (94 GB/s).
 static bool suits_reorder(const eg_loop_nest *nest, egraph_dtype dtype) {
   enum { SHORT_ROW = 16 };
   uint32_t last = nest->rank - 1;
@@ -206,7 +207,8 @@ static bool axis_loop(const eg_type *type, uint32_t axis, uint32_t *out_loop,
   return type->dims[1] % block == 0;
 }
 
-// Copies between `part` (dense) and the region of `whole` from `start` on along `axis`.
+// Copies between `part` (dense) and the region of `whole` that begins at `start` on
+// the axis.
 static egraph_status add_part(eg_cpu_builder *builder, const eg_type *whole,
                               eg_place whole_place, const eg_type *part,
                               eg_place part_place, uint32_t axis, int64_t start,

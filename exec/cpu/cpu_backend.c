@@ -1,5 +1,5 @@
 // The CPU back-end: programs and launches of stages (cpu_builder.h) that the operator's
-// family lists; also threads, signals and floating-point flags while stages run.
+// family lists; also sets up threads, signals and floating-point flags while stages run.
 // SPDX-License-Identifier: Apache-2.0
 #define _POSIX_C_SOURCE 200809L // pthread_sigmask
 #include "exec/backend.h"
@@ -27,7 +27,7 @@ typedef struct cpu_program {
   uint32_t threads; // threads for which kernels are generated
 } cpu_program;
 
-// A stage with its memory, as a launch runs it.
+// A stage of a launch, with the addresses of its memory.
 typedef struct bound_stage {
   const eg_stage *stage;
   void **addresses;
@@ -347,9 +347,9 @@ static egraph_status cpu_create(egraph_allocator alloc, const eg_backend_options
   EG_HAND_OVER_OR_DESTROY(status, &backend->base, cpu_destroy, out);
 }
 
-/// Raised when a change of our kernels changes the costs of nodes. The revision is part
-/// of the machine's name in the profile database, so that costs of older kernels are
-/// measured anew.
+/// Raise this number when a change of egraph's kernels changes the costs of nodes. The
+/// number is part of the machine's name in the profile database, so that costs of older
+/// kernels are measured anew.
 enum { KERNELS_REVISION = 8 };
 
 static egraph_status cpu_describe(const eg_backend *base, eg_text *out) {

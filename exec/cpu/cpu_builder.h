@@ -1,6 +1,6 @@
 // The stages of a node program of the CPU back-end: two lists over numbered places. The
-// list `prepare` turns weight operands into constants once, `run` computes the results. A
-// stage is a oneDNN primitive or one of egraph's functions.
+// list `prepare` turns weight operands into constants once, the list `run` computes the
+// results. A stage is a oneDNN primitive or one of egraph's functions.
 //
 //   conv (plain):  prepare  reorder      operand 1 -> constant 0
 //                  run      convolution  operand 0, constant 0 -> result 0
@@ -33,7 +33,7 @@ typedef enum eg_place_kind {
 } eg_place_kind;
 
 /// Memory that a stage reads or writes: the address of an operand, a result, a constant
-/// or the scratch memory, plus offset.
+/// or the scratch memory, plus `offset`.
 typedef struct eg_place {
   eg_place_kind kind;
   uint32_t index;
@@ -55,8 +55,8 @@ typedef egraph_status (*eg_stage_function)(const void *payload, void *const *add
 
 typedef struct eg_stage {
   struct eg_stage *next;
-  dnnl_primitive_t primitive; // NULL: another kind
-  eg_program *reference;      // NULL: another kind; places: its scratch memory
+  dnnl_primitive_t primitive; // NULL: another kind of stage
+  eg_program *reference;      // NULL: another kind of stage
   eg_stage_function function;
   const void *payload;
   eg_stage_arg *operands;
@@ -69,17 +69,17 @@ typedef struct eg_stage_list {
 } eg_stage_list;
 
 typedef struct eg_cpu_builder {
-  const eg_node_spec *spec; // spec of the request
+  const eg_node_spec *spec; // the node that the request compiles
   uint64_t dying;
   dnnl_engine_t engine;
   dnnl_primitive_attr_t plain; // attributes of primitives without post-ops
   egraph_allocator alloc;
   eg_descs descs;        // valid until the program is built
   eg_arena *arena;       // arena of the program under construction
-  eg_descs *stage_descs; // likewise
+  eg_descs *stage_descs; // descriptors that live as long as the program
   eg_stage_list prepare, run, again;
   eg_sizes constant_bytes;
-  size_t scratch_bytes, other_scratch_bytes; // for run; for again; both may share it
+  size_t scratch_bytes, other_scratch_bytes; // for `run`, for `again`
   uint64_t kept;
   int32_t overlay;
   const char *kernel; // name of the main stage
@@ -95,16 +95,17 @@ static inline eg_place eg_place_result(uint32_t index) {
 eg_place eg_cpu_scratch(eg_cpu_builder *builder, size_t bytes);
 /// Reserves a constant, which a stage of `prepare` must write.
 egraph_status eg_cpu_constant(eg_cpu_builder *builder, size_t bytes, eg_place *out);
-/// Returns the place of operand `index` for a run stage; a weight is then kept.
+/// Returns the place of operand `index` for a stage of `run`. A weight that is read this
+/// way is kept after `prepare`.
 eg_place eg_cpu_read(eg_cpu_builder *builder, uint32_t index);
-/// True when result 0 may overwrite operand `index`, which has the same bytes.
+/// True when result 0 may overwrite operand `index`, which has as many bytes.
 bool eg_cpu_may_overlay(const eg_cpu_builder *builder, uint32_t index);
 
 /// Appends a primitive to builder->run or builder->prepare.
 egraph_status eg_cpu_add_primitive(eg_cpu_builder *builder, eg_stage_list *list,
                                    const_dnnl_primitive_desc_t desc,
                                    const eg_stage_arg *args, uint32_t count);
-/// Appends a function; payload lives in builder->arena.
+/// Appends a function; `payload` must lie in builder->arena.
 egraph_status eg_cpu_add_function(eg_cpu_builder *builder, eg_stage_list *list,
                                   eg_stage_function function, const void *payload,
                                   const eg_place *places, uint32_t count);
@@ -130,16 +131,16 @@ egraph_status eg_cpu_add_reference(eg_cpu_builder *builder);
 /// Fails with EGRAPH_E_UNSUPPORTED and "operator: why".
 egraph_status eg_cpu_refuse(const eg_cpu_builder *builder, const char *why);
 
-/// Makes the attributes of all primitives here: the caller provides their scratchpads.
-/// Destroy them with dnnl_primitive_attr_destroy.
+/// Makes the attributes that all primitives of this back-end have: the caller provides
+/// the scratchpads. Destroy the attributes with dnnl_primitive_attr_destroy.
 egraph_status eg_cpu_attr_create(dnnl_primitive_attr_t *out);
-/// Returns the name of the kernel that oneDNN chose, "brgconv:avx512_core"; borrowed from
+/// Returns oneDNN's name of the kernel, "brgconv:avx512_core"; borrowed from
 /// the descriptor.
 const char *eg_cpu_kernel_of(const_dnnl_primitive_desc_t desc);
 /// True when oneDNN would run its slow reference kernel.
 bool eg_cpu_is_slow(const_dnnl_primitive_desc_t desc);
-/// True when a primitive with post-ops is as fast as without: its kernel is generated,
-/// and is no matrix product followed by a pass.
+/// True when post-ops do not slow a primitive down: its kernel is generated code, and is
+/// not a matrix product followed by a pass.
 bool eg_cpu_fuses_well(const_dnnl_primitive_desc_t desc);
 /// Makes the name of this primitive's kernel the name of the program.
 egraph_status eg_cpu_name(eg_cpu_builder *builder, const_dnnl_primitive_desc_t desc);

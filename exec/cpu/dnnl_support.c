@@ -19,7 +19,7 @@ egraph_status eg_dnnl_check(dnnl_status_t status, const char *what) {
 
 typedef struct eg_desc_cell {
   struct eg_desc_cell *before;
-  dnnl_primitive_desc_t primitive; // NULL: a memory descriptor
+  dnnl_primitive_desc_t primitive; // NULL: the entry is a memory descriptor
   dnnl_memory_desc_t memory;       // a value in oneDNN 2, a handle in oneDNN 3
 } eg_desc_cell;
 

@@ -1,6 +1,5 @@
-// Access to oneDNN 2.6 to 3: status translation, memory descriptors. The folder is
-// written for oneDNN 3; dnnl_v2.h implements the calls of oneDNN 3 with the calls of
-// oneDNN 2.
+// Access to oneDNN 2.6 to 3: status translation, memory descriptors. This folder is
+// written for oneDNN 3; dnnl_v2.h implements its calls with those of oneDNN 2.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_DNNL_SUPPORT_H
 #define EG_EXEC_CPU_DNNL_SUPPORT_H
@@ -17,7 +16,7 @@ egraph_status eg_dnnl_check(dnnl_status_t status, const char *what);
 
 /// Descriptors of memory and of primitives; eg_descs_deinit destroys them.
 typedef struct eg_descs {
-  eg_arena *arena; // holds the cells; it outlives the descriptors
+  eg_arena *arena; // holds the list of descriptors, and lives longer than they do
   struct eg_desc_cell *last;
 } eg_descs;
 void eg_descs_deinit(eg_descs *descs);
@@ -27,7 +26,7 @@ egraph_status eg_dnnl_own(eg_descs *descs, dnnl_status_t status,
                           dnnl_primitive_desc_t primitive, const char *what);
 
 /// Finds the next kernel that oneDNN has for the operation of `primitive`, which stays
-/// unchanged. Fails with EGRAPH_E_UNSUPPORTED: there is no other kernel.
+/// unchanged. Fails with EGRAPH_E_UNSUPPORTED when there is no other kernel.
 egraph_status eg_dnnl_next(eg_descs *descs, const_dnnl_primitive_desc_t primitive,
                            const char *what, dnnl_primitive_desc_t *out);
 
@@ -41,7 +40,7 @@ egraph_status eg_dnnl_desc_dims(eg_descs *descs, uint32_t rank, const int64_t *d
 /// Makes a float32 descriptor with strides in elements.
 egraph_status eg_dnnl_desc_strided(eg_descs *descs, uint32_t rank, const int64_t *dims,
                                    const int64_t *strides, const_dnnl_memory_desc_t *out);
-/// Makes a float32 descriptor of a shape; the primitive chooses the format.
+/// Makes a float32 descriptor of a shape, with which a primitive chooses the format.
 egraph_status eg_dnnl_desc_any(eg_descs *descs, uint32_t rank, const int64_t *dims,
                                const_dnnl_memory_desc_t *out);
 egraph_status eg_dnnl_desc_copy(eg_descs *descs, const_dnnl_memory_desc_t desc,

@@ -1,6 +1,6 @@
-// Implements the calls of oneDNN 3 that this folder uses with the calls of oneDNN 2,
-// which describes an operation first, and then a primitive. Empty with oneDNN 3. Only
-// dnnl_support.h includes this file.
+// Implements the calls of oneDNN 3 that this folder uses with the calls of oneDNN 2, in
+// which one describes an operation first, and then a primitive. With oneDNN 3 this file
+// is empty. Only dnnl_support.h includes this file.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_DNNL_V2_H
 #define EG_EXEC_CPU_DNNL_V2_H
@@ -33,8 +33,8 @@ static inline dnnl_status_t dnnl_memory_desc_clone(dnnl_memory_desc_t *out,
 
 // ---- primitives -------------------------------------------------------------------
 
-/// Finds the kernel after `primitive`'s in oneDNN's list of kernels for the operation;
-/// kernels are known by their names. dnnl_unimplemented: there is none.
+/// Finds the kernel that follows `primitive`'s kernel in oneDNN's list for the operation;
+/// kernels are compared by name. Returns dnnl_unimplemented when none follows.
 static inline dnnl_status_t dnnl_v2_next_impl(const_dnnl_primitive_desc_t primitive,
                                               dnnl_primitive_desc_t *out) {
   const_dnnl_op_desc_t operation;
@@ -80,8 +80,8 @@ static inline dnnl_status_t dnnl_v2_next_impl(const_dnnl_primitive_desc_t primit
                : dnnl_primitive_desc_create(out, &operation, attr, engine, forward);     \
   }
 #define EG_V2_LIST(...) __VA_ARGS__
-// Parameters that several functions have. Where oneDNN 2 has no description of the
-// result, the result is like x.
+// Parameters that several functions have. The calls of oneDNN 2 that take no description
+// of the result give it the description of x.
 #define EG_V2_KIND dnnl_prop_kind_t pass, dnnl_alg_kind_t alg
 #define EG_V2_XY const_dnnl_memory_desc_t x, const_dnnl_memory_desc_t y
 #define EG_V2_WEIGHTED                                                                   \

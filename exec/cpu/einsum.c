@@ -1,10 +1,10 @@
 // Runs einsums of two operands that are one batched matrix product (ops/einsum.h).
 //
 // A packed product without a batch runs like a matmul. Others are products of matrices
-// with steps, and batches in any order ([b,t,h,d] x [b,s,h,d] gives [b,h,t,s] without a
-// copy). A tensor that is no matrix is packed: operands before the product, the result
-// after it. Many small products, and scaled vectors, are faster on the reference kernel,
-// so they are left to it.
+// with steps, and batch dimensions in any order ([b,t,h,d] x [b,s,h,d] gives [b,h,t,s]
+// without a copy). A tensor that is no matrix is packed: operands before the product, the
+// result after it. Many small products, and scaled vectors, are faster on the reference
+// kernel, so they are left to it.
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/einsum.h"
 #include "exec/cpu/families.h"
@@ -12,11 +12,11 @@
 enum { RESULT = EG_EINSUM_RESULT, A = EG_EINSUM_A, B = EG_EINSUM_B, TENSORS = 3 };
 enum { MAX_DIMS = EGRAPH_MAX_RANK + 2 }; // batch, rows, columns
 
-/// A tensor of the product, with the rows and columns of the product.
+/// A tensor of the product as a matrix: its rows and its columns.
 typedef struct matrix {
   uint32_t tensor;
   const eg_einsum_group *rows, *columns;
-  bool is_packed; // it is replaced by a packed copy
+  bool is_packed; // a packed copy replaces the tensor
   bool is_turned;
   int64_t step;
 } matrix;
@@ -110,7 +110,7 @@ static egraph_status create(eg_cpu_builder *builder, einsum_plan *plan,
   return eg_dnnl_own(descs, made, *out, "einsum");
 }
 
-/// Describes a tensor by its labels, as it is stored and as it is packed.
+/// Describes a tensor with its labels as dimensions, both as stored and as packed.
 static egraph_status describe_packing(eg_descs *descs, const einsum_plan *plan,
                                       const matrix *m, const_dnnl_memory_desc_t *lying,
                                       const_dnnl_memory_desc_t *packed) {
@@ -181,7 +181,7 @@ static egraph_status check_factors(const eg_cpu_builder *builder) {
 }
 
 /// True when the products are large enough: oneDNN's overhead for each product of a batch
-/// takes longer than a small product.
+/// takes longer than a small product does.
 static bool is_worth_while(const eg_einsum_groups *groups) {
   enum { LEAST = 64 }; // multiplications
   int64_t rows = groups->rows.size, columns = groups->columns.size;

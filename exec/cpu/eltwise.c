@@ -53,7 +53,7 @@ static double float_attr(const eg_attrs *attrs, eg_attr_slot slot) {
   return eg_attr_at(attrs, slot)->f;
 }
 
-// Operators without attributes that oneDNN computes; chain_of_op adds operators with
+// Operators without attributes that oneDNN computes; chain_of_op has the operators with
 // attributes. All others run as egraph's loops (pointwise.c): oneDNN turns NaN into
 // numbers in relu, exp and clip, its logarithm of 2 is not the closest float, and its
 // tanh is slow.
@@ -314,8 +314,8 @@ static egraph_status describe_binary(eg_cpu_builder *builder, dnnl_alg_kind_t al
   return eg_dnnl_own(&builder->descs, made, out->primitive, "binary");
 }
 
-// Copies a repeated tensor of the nest to `to`, dense like the result; the nest then
-// describes the copy.
+// Copies a repeated tensor to `to`, dense like the result; the nest then has the
+// copy's strides.
 static egraph_status expand_repeats(eg_cpu_builder *builder, eg_loop_nest *nest,
                                     uint32_t tensor, eg_place from, eg_place to) {
   eg_loop_nest copy = *nest;
@@ -419,7 +419,7 @@ egraph_status eg_cpu_binary(eg_cpu_builder *builder) {
     if (eg_type_has_padding(&spec->results[0]) &&
         !eg_type_same(&spec->inputs[i], &spec->results[0]))
       return eg_cpu_refuse(builder, "padded channels cannot broadcast");
-  // Where the first operand is expanded into the result, the second must not lie there.
+  // The second operand must not lie where the first one is expanded.
   bool second_stays = commutes(alg) || eg_type_same(&spec->inputs[0], &spec->results[0]);
   if (eg_cpu_may_overlay(builder, 0))
     builder->overlay = 0;

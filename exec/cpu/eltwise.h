@@ -1,5 +1,5 @@
-// Pointwise functions of one operand, as oneDNN has them: alone, as a chain, or fused
-// into another primitive; also arithmetic of two operands that broadcast.
+// Computes pointwise functions of one operand with oneDNN: alone, as a chain, or fused
+// into another primitive. Also computes arithmetic of two operands that broadcast.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_ELTWISE_H
 #define EG_EXEC_CPU_ELTWISE_H
@@ -33,8 +33,7 @@ bool eg_eltwise_is_slow(const eg_eltwise_chain *chain);
 bool eg_eltwise_has_loop(const eg_eltwise_chain *chain);
 /// True when f(0) is 0, as padding channels demand.
 bool eg_eltwise_keeps_zero(const eg_eltwise_chain *chain);
-/// Appends a stage that applies the chain to `elements` floats; from and to may
-/// be the same place.
+/// Appends a stage that applies the chain to `elements` floats; `to` may be `from`.
 egraph_status eg_cpu_add_eltwise(eg_cpu_builder *builder, const eg_eltwise_chain *chain,
                                  int64_t elements, eg_place from, eg_place to);
 /// Makes attributes (with scratchpads of the caller) that have the chain as post-ops.

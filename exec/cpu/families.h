@@ -8,9 +8,9 @@
 #include "exec/cpu/cpu_builder.h"
 #include "exec/cpu/loop_nest.h"
 
-// Operator, family. Pointwise operators of one operand that are missing here are eltwise.
-// All others (and nodes that a family refuses) run on the reference kernels, such as max,
-// min and their reductions, because oneDNN's kernels lose NaN.
+// Operator and family. Pointwise operators of one operand that are missing here belong to
+// eltwise. All others (and nodes that a family refuses) run on the reference kernels,
+// such as max, min and their reductions, because oneDNN's kernels lose NaN.
 #define EG_CPU_FAMILY_LIST(X)                                                            \
   X(IDENTITY, identity)                                                                  \
   X(ADD, binary)                                                                         \

@@ -52,7 +52,7 @@ egraph_status eg_fused_choose(eg_cpu_builder *builder, const eg_fused_plan *plan
 
 // ---- stages ---------------------------------------------------------------------------
 
-/// Appends the primitive; it adds z with `adds_z`.
+/// Appends the primitive; when `adds_z` is true, it gets z as an operand.
 static egraph_status add_kernel(eg_cpu_builder *builder, const eg_fused_plan *plan,
                                 const_dnnl_primitive_desc_t primitive, eg_place weights,
                                 bool adds_z) {

@@ -10,10 +10,10 @@
 
 #include "exec/cpu/eltwise.h"
 
-/// The operands of both operators.
+/// The operands, which convolutions and matrix products number alike.
 enum { EG_FUSED_X, EG_FUSED_W, EG_FUSED_BIAS, EG_FUSED_Z };
 
-/// The part of a plan that both families have; each family's plan begins with it.
+/// The common first part of the plans of convolutions and of matrix products.
 typedef struct eg_fused_plan {
   const char *op; // for messages
   /// Describes the kernel for the given weights and attributes.
@@ -25,23 +25,24 @@ typedef struct eg_fused_plan {
   const_dnnl_memory_desc_t bias;        // bias that the kernel adds; NULL: none
   bool bias_follows; // the bias is added by a pass, as the kernel cannot add it
   bool has_z;
-  eg_eltwise_chain act;      // activation to be fused
-  eg_eltwise_chain act_pass; // or activation as a separate pass
+  eg_eltwise_chain act;      // activation that may be fused
+  eg_eltwise_chain act_pass; // activation that needs a separate pass
 } eg_fused_plan;
 
 /// The primitives chosen for a plan.
 typedef struct eg_fused_choice {
   dnnl_primitive_desc_t primitive;
-  dnnl_primitive_desc_t again; // not fused, for the same weights; NULL: not needed
-  bool is_fused;               // false: passes add z and the activation
-  bool sums;                   // the result is laid over z
+  dnnl_primitive_desc_t again; // without post-ops, for the same weights; NULL: none
+  bool is_fused;               // false: passes add z and apply the activation
+  bool sums;                   // the result overwrites z in place
 } eg_fused_choice;
 
-/// Describes the kernel with all post-ops; with `sums`, z already lies in the result.
+/// Describes the kernel with all post-ops; when `sums` is true, z lies in the result's
+/// memory before the kernel runs.
 egraph_status eg_fused_describe(eg_cpu_builder *builder, const eg_fused_plan *plan,
                                 bool sums, dnnl_primitive_desc_t *out);
 /// Chooses the primitives. On entry, *inout says whether post-ops are allowed (is_fused),
-/// and whether the result may be laid over z (sums).
+/// and whether the result may overwrite z in place (sums).
 egraph_status eg_fused_choose(eg_cpu_builder *builder, const eg_fused_plan *plan,
                               eg_fused_choice *inout);
 /// Appends the stages of a choice.
@@ -56,7 +57,7 @@ typedef struct eg_epilogue {
 } eg_epilogue;
 egraph_status eg_cpu_add_epilogue(eg_cpu_builder *builder, const eg_epilogue *epilogue);
 /// Returns the passes after one of egraph's kernels, which adds bias and z and clips to
-/// *low and *high; its result may lie over z.
+/// *low and *high; its result may overwrite z in place.
 eg_epilogue eg_cpu_epilogue_of_own(eg_cpu_builder *builder, const eg_fused_plan *plan,
                                    float *low, float *high);
 

@@ -9,20 +9,20 @@
 #include "exec/cpu/tiles.h"
 
 enum {
-  BLOCK = 8,       // contiguous channels
-  FEW = 16,        // most channels of a group: for more, oneDNN is as fast or faster
-  CACHED = 1 << 12 // elements of a band: half of the nearest cache
+  BLOCK = 8,       // contiguous channels of a block
+  FEW = 16,        // most channels of a group; with more, oneDNN is as fast or faster
+  CACHED = 1 << 12 // elements of a band of x, which fill half of the nearest cache
 };
 
 typedef struct grouped_plan {
   eg_image_conv conv;
   const eg_tile_set *set;
-  int64_t blocks, made; // blocks of channels per group: of x and of the result
+  int64_t blocks, made; // number of blocks of x, and of the result, in a group
   int64_t pixels;       // pixels of a padded row
   int64_t band, bands;  // rows of the result in a band, bands of an image
   int64_t line, plane;  // elements of a padded row, and of a block of a band
-  int64_t kernel;       // elements of the weights of a block of the result
-  int64_t packed; // elements of all weights; then a number follows: 1, all are finite
+  int64_t kernel;       // elements of the weights for one block of the result's channels
+  int64_t packed;       // elements of all weights; 1 follows them when all are finite
   uint32_t threads;
 } grouped_plan;
 
@@ -34,7 +34,7 @@ bool eg_grouped_fits(const eg_image_conv *conv) {
          conv->strides[1] <= EG_MOST_STRIDE;
 }
 
-/// Returns the elements along an axis that `results` neighbouring results read.
+/// Returns how many elements along an axis `results` neighbouring results read.
 static int64_t extent_of(const eg_image_conv *conv, int axis, int64_t results) {
   assert(results > 0);
   return (results - 1) * conv->strides[axis] +
@@ -62,8 +62,8 @@ static grouped_plan plan_groups(const eg_image_conv *conv) {
 
 // ---- weights ------------------------------------------------------------------------
 
-/// Packs the weights of a block of channels for a block of results: [tap, channel,
-/// result].
+/// Packs the weights from a block of channels to a block of results: [tap,
+/// channel, result].
 static float *pack_block(const grouped_plan *p, const float *w, float *to) {
   int64_t taps = p->conv.kernel[0] * p->conv.kernel[1];
   for (int64_t tap = 0; tap < taps; tap++)
@@ -95,7 +95,7 @@ static egraph_status pack_groups(const void *payload, void *const *addresses) {
 
 // ---- a band -------------------------------------------------------------------------
 
-// A run; addresses: result, x, packed weights, bands of threads; then bias and z, if any.
+// A run. Addresses: result, x, packed weights, bands of threads; then bias and z, if any.
 typedef struct grouped_run {
   const grouped_plan *plan;
   const float *x, *packed, *bias, *z;
@@ -146,8 +146,7 @@ static void pad_band(const grouped_run *run, const grouped_band *band) {
     }
 }
 
-/// Removes the taps of one pixel that lie in the padding: zero times an infinite weight
-/// would be NaN.
+/// Removes taps of one pixel in the padding: zero times an infinite weight would be NaN.
 static void leave_padding_out(const grouped_plan *p, int64_t column, eg_pixels *t) {
   const eg_image_conv *conv = &p->conv;
   int64_t step = conv->dilations[1], first = column * conv->strides[1] - conv->left;
@@ -161,7 +160,7 @@ static void leave_padding_out(const grouped_plan *p, int64_t column, eg_pixels *
     t->taps--;
 }
 
-/// Computes row `row` of the band, for block `block` of all channels.
+/// Computes row `row` of the band, for the channels of block number `block`.
 static void run_row(const grouped_run *run, const grouped_band *band, int64_t row,
                     int64_t block) {
   const grouped_plan *p = run->plan;

@@ -47,8 +47,7 @@ egraph_status eg_cpu_add_winograd(eg_cpu_builder *builder, const eg_image_conv *
 // registers; the products with the group's channels are added to them one after the
 // other. oneDNN's kernel is made for many channels; a group has few.
 //
-// A band of rows of x is first copied with its padding, so that all pixels are computed
-// in the same way.
+// A band of rows of x is first copied with its padding, so that all pixels are alike.
 
 /// False where vectors differ from blocks, or a group does not fill the blocks.
 bool eg_grouped_fits(const eg_image_conv *conv);

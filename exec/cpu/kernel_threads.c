@@ -12,7 +12,7 @@
 
 static _Thread_local eg_team *lent;
 
-// Finds a function; memcpy, because ISO C has no cast from object to function pointers.
+// Uses memcpy, because ISO C cannot cast an object pointer to a function pointer.
 bool eg_function_find(const char *name, void *out) {
   void *found = dlsym(RTLD_DEFAULT, name);
   memcpy(out, &found, sizeof found);

@@ -1,6 +1,6 @@
 // The threads of kernels, oneDNN's and egraph's. oneDNN calls an OpenMP runtime (GNU's,
 // or LLVM's by the same names), whose threads spin for milliseconds when they wait: with
-// fewer processors than threads every parallel region takes that long. After
+// fewer processors than threads every parallel region takes milliseconds. After
 // eg_cpu_use_own_threads (onednn_imports.c) egraph answers these calls, and oneDNN's
 // regions run on a team. On threads without a team, such as those of a host program that
 // uses oneDNN itself, egraph passes the call to the runtime. Otherwise all regions run on
@@ -16,25 +16,25 @@
 #include "exec/cpu/team.h"
 
 typedef struct eg_omp_runtime {
-  void (*set_threads)(int); // for the calling thread's parallel regions
+  void (*set_threads)(int); // sets the number for parallel regions of the calling thread
   int (*max_threads)(void);
   void (*parallel)(void (*body)(void *), void *argument, unsigned threads,
                    unsigned flags);
 } eg_omp_runtime;
 
-/// Finds the OpenMP runtime. False: there is none, as oneDNN was built on another
-/// threading runtime.
+/// Finds the OpenMP runtime. Returns false when there is none, because oneDNN was built
+/// on another threading runtime.
 bool eg_omp_find(eg_omp_runtime *out);
-/// Finds a function among the loaded objects; `out` is a function pointer variable.
+/// Finds a function among the loaded objects; `out` points to a function pointer.
 bool eg_function_find(const char *name, void *out);
 /// True when oneDNN's regions can run on teams: eg_cpu_use_own_threads has succeeded.
 bool eg_omp_takes_teams(void);
-/// Makes regions of the calling thread run on `team`, or, if NULL, on the runtime's
-/// threads, from now on. Returns the previous team.
+/// From now on, parallel regions of the calling thread run on `team`, or, if it is NULL,
+/// on the runtime's threads. Returns the previous team.
 eg_team *eg_omp_lend(eg_team *team);
 /// Returns the team on which the calling thread's regions run, or NULL.
 eg_team *eg_omp_lent(void);
-/// Returns the threads of the calling thread's parallel regions; 0 when unknown.
+/// Returns the number of threads of the caller's parallel regions; 0 when unknown.
 uint32_t eg_omp_threads(void);
 /// Calls body(argument) `threads` times, on as many threads at the same time as are free.
 void eg_omp_run(void (*body)(void *), void *argument, uint32_t threads);
@@ -45,9 +45,9 @@ void eg_omp_run_on_each(void (*body)(void *), void *argument, uint32_t threads);
 // ---- parts of a loop ----------------------------------------------------------------
 
 // The threads of a region share the parts of one of egraph's loops. A thread begins with
-// its own share of consecutive parts, as oneDNN's kernels divide their loops, so that
-// most of its data is in its own cache since the previous region. Then it takes the
-// remaining parts of other threads, which may have no processor.
+// its own share of consecutive parts, as oneDNN's kernels divide their loops, so most of
+// its data is in its cache from the previous region. Then it takes the remaining parts of
+// other threads, which may have no processor.
 //
 //   parts       0 1 2 3 | 4 5 6 7
 //   thread 0    0 1 2 3         7
@@ -59,7 +59,7 @@ enum { EG_MAX_SHARES = 32 };
 typedef struct eg_parts {
   int64_t count;
   uint32_t shares;
-  atomic_uint entered; // threads that entered without a number of their own
+  atomic_uint entered; // number of threads outside of teams that have entered
   atomic_llong taken[EG_MAX_SHARES];
 } eg_parts;
 
@@ -69,7 +69,7 @@ int64_t eg_parts_size(int64_t whole, int64_t most, uint32_t threads);
 /// Calls body(argument), which takes parts from `parts`, on at most `threads` threads.
 void eg_parts_run(eg_parts *parts, int64_t count, void (*body)(void *), void *argument,
                   uint32_t threads);
-/// Called in the body: returns the share with which the calling thread begins.
+/// Returns the share with which the calling thread begins. Call it in the body.
 uint32_t eg_parts_enter(eg_parts *parts);
 /// Takes the next part; *share may become another thread's share. False: none is left.
 bool eg_parts_take(eg_parts *parts, uint32_t *share, int64_t *out);
@@ -90,12 +90,12 @@ void eg_parts_each(int64_t whole, int64_t step, uint32_t threads,
 // Each thread has its own flag. A team hands the flag to the calling thread; flags of an
 // OpenMP runtime's threads are read on these threads.
 
-/// True where the flags that kernels on `threads` threads (0: unknown) raise can be read.
+/// True when the flags that kernels raise on `threads` threads (0: unknown) can be read.
 bool eg_invalid_flag_works(uint32_t threads);
 /// Clears the flag on the threads of the calling thread's parallel regions.
 void eg_invalid_flag_clear(uint32_t threads);
-/// True when one of these threads has raised the flag since it was cleared, or when that
-/// cannot be known.
+/// True when one of those threads has raised the cleared flag, or when this cannot
+/// be known.
 bool eg_invalid_flag_is_up(uint32_t threads);
 
 #endif

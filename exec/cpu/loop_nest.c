@@ -39,8 +39,8 @@ void eg_loop_nest_init(eg_loop_nest *nest, const eg_type *type) {
   }
 }
 
-// Fills the strides of a row-major operand per logical dimension of `type`, aligned at
-// the last dimension.
+// Fills one stride of a row-major operand for each logical dimension of `type`; the last
+// dimensions of both correspond.
 static void plain_strides(const eg_type *type, const eg_type *operand, int64_t *strides) {
   uint32_t skip = type->rank - operand->rank;
   int64_t stride = 1;

@@ -24,12 +24,12 @@ typedef struct eg_loop_nest {
 /// logical dimension of each. A blocked format has channels twice: first the blocks, last
 /// the channels within a block. Both: [EG_MAX_LOOPS]. Returns the number of dimensions.
 uint32_t eg_stored_dims(const eg_type *type, int64_t *out_dims, uint32_t *out_logical);
-/// Sets up loops over the elements of `type` as it is stored; strides[0] are its own
-/// strides. For a blocked format the loops include padding channels.
+/// Sets up loops over the elements of `type` as it is stored; strides[0] are the strides
+/// of `type`. For a blocked format the loops include padding channels.
 void eg_loop_nest_init(eg_loop_nest *nest, const eg_type *type);
-/// Sets strides[tensor] for an operand that broadcasts to `type` (of init). False when
-/// strides cannot express this: the formats differ, or padding channels would be read
-/// beyond a plain operand.
+/// Sets strides[tensor] for an operand that broadcasts to `type`, the type given to
+/// eg_loop_nest_init. False when strides cannot express this: the formats differ, or
+/// padding channels would be read beyond a plain operand.
 bool eg_loop_nest_add(eg_loop_nest *nest, const eg_type *type, uint32_t tensor,
                       const eg_type *operand);
 /// Drops loops of one step and merges neighbouring loops that are contiguous in tensors

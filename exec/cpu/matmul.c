@@ -29,7 +29,8 @@ typedef struct matmul_plan {
 
 // ---- shapes ---------------------------------------------------------------------
 
-// Finds rows and columns of the stored matrix; a vector is a row for a, a column for b.
+// Finds rows and columns as stored; a vector is a row as operand a, a column as
+// operand b.
 static void stored_matrix(const eg_type *type, bool is_a, int64_t *rows, int64_t *cols) {
   if (type->rank == 1) {
     *rows = is_a ? 1 : type->dims[0];
@@ -188,7 +189,7 @@ static egraph_status compile_product(eg_cpu_builder *builder, matmul_plan *plan)
   }
   if (fits_panels(builder, plan)) return add_panels(builder, plan);
   eg_fused_choice choice = {.is_fused = !fused->bias_follows};
-  // The kernel that computes again needs z unchanged.
+  // A kernel that computes the result again needs z unchanged.
   choice.sums = choice.is_fused && fused->has_z &&
                 eg_cpu_may_overlay(builder, EG_FUSED_Z) &&
                 !eg_eltwise_loses_nan(&fused->act);

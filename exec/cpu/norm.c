@@ -93,7 +93,7 @@ egraph_status eg_cpu_layer_norm(eg_cpu_builder *builder) {
 egraph_status eg_cpu_lrn(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   int64_t size = eg_attr_at(spec->attrs, EG_A_LRN_SIZE)->i;
-  if (size % 2 == 0 || spec->inputs[0].rank != 4) // the window is centred only when odd
+  if (size % 2 == 0 || spec->inputs[0].rank != 4) // oneDNN centres only odd windows
     return eg_cpu_refuse(builder, "no kernel for an even window");
   const_dnnl_memory_desc_t x;
   EG_TRY(eg_dnnl_desc(&builder->descs, &spec->inputs[0], &x));
@@ -111,10 +111,10 @@ egraph_status eg_cpu_lrn(eg_cpu_builder *builder) {
 
 // ---- softmax ------------------------------------------------------------------------
 
-// softmax and log-softmax over one axis, as [outer, axis, inner]. Softmax of short rows
-// is one of egraph's passes (chain.h). Both along columns (inner is not 1) also run in
-// egraph: oneDNN 2.6 has no fast kernel for columns (coat_lite_tiny's [1,8,3136,8] over
-// 3136 takes 21 ms there).
+// Computes softmax and log-softmax over one axis, with dimensions merged to [outer, axis,
+// inner]. Softmax of short rows is one of egraph's passes (chain.h). Both functions along
+// columns (inner is not 1) also run in egraph: oneDNN 2.6 has no fast kernel for columns
+// (coat_lite_tiny's [1,8,3136,8] over 3136 takes 21 ms there).
 
 // ---- columns --------------------------------------------------------------------------
 
@@ -176,7 +176,8 @@ static egraph_status run_columns(const void *payload, void *const *addresses) {
   return EGRAPH_OK;
 }
 
-/// Returns the columns of a part: they fit the cache, and have at least a cache line.
+/// Returns the number of columns of a part: their elements fit the cache, and fill at
+/// least a cache line of each row.
 static int64_t chunk_of(const column_plan *p) {
   enum { CACHED = 1 << 16, LINE = 16 };
   int64_t chunk = CACHED / p->axis / LINE * LINE;
@@ -204,9 +205,8 @@ static egraph_status add_columns(eg_cpu_builder *builder, const int64_t *dims,
 
 // ---- rows -----------------------------------------------------------------------------
 
-// Makes rows NaN. Where a row has NaN, positive infinity, or only negative infinity,
-// oneDNN makes some of the row NaN and may make numbers of the rest: the whole row must
-// be NaN.
+// Writes NaN over rows of which oneDNN made only a part NaN. The whole row must be NaN
+// where it has NaN, positive infinity, or only negative infinity.
 static egraph_status spread_nan(const void *payload, void *const *addresses) {
   const int64_t *dims = payload; // rows, length
   float *y = addresses[0];

@@ -25,7 +25,7 @@ typedef struct import {
   void (*function)(void); // the function that the object shall call instead
 } import;
 
-// The used part of an object's dynamic section.
+// The parts of an object's dynamic section that are used here.
 typedef struct object {
   const ElfW(Sym) * symbols;
   const char *strings;
@@ -40,8 +40,7 @@ static struct link_map *map_of(void *address) {
   return dladdr1(address, &info, &map, RTLD_DL_LINKMAP) != 0 ? map : NULL;
 }
 
-// Returns an absolute address: on some systems addresses in this section are relative to
-// the object.
+// Returns an absolute address: some systems have addresses relative to the object here.
 static const void *absolute(const struct link_map *map, ElfW(Addr) address) {
   if (address < map->l_addr) address += map->l_addr;
   const void *out;
@@ -73,7 +72,7 @@ static uint32_t symbol_index(const ElfW(Rela) * relocation) {
 #endif
 }
 
-/// Finds the entry of a function; NULL: not imported.
+/// Finds the entry of a function. Returns NULL when the object does not import it.
 static void *find_entry(const object *o, const char *name) {
   for (unsigned t = 0; t < 2; t++)
     for (size_t i = 0; i < o->bytes[t] / sizeof **o->tables; i++) {
@@ -92,7 +91,7 @@ static void *find_entry(const object *o, const char *name) {
 
 typedef struct protection {
   const void *entry;
-  bool is_fixed; // set by the linker
+  bool is_fixed; // the linker protects the entry after filling it
 } protection;
 
 static int look_up_protection(struct dl_phdr_info *info, size_t size, void *user) {
@@ -118,7 +117,7 @@ static bool write_entry(void *entry, void (*function)(void)) {
   return !p.is_fixed || mprotect(begin, page, PROT_READ) == 0;
 }
 
-/// Keeps the object that contains a function loaded; the main program always is.
+/// Keeps the object that contains a function loaded; the main program stays anyway.
 static bool stay_loaded(void (*function)(void)) {
   void *address;
   memcpy(&address, &function, sizeof address);
@@ -131,7 +130,7 @@ static bool stay_loaded(void (*function)(void)) {
 /// object with the new functions stays loaded until then. Returns false and changes
 /// nothing when the object does not import the first function, or the system does not let
 /// its table be changed. Functions that are not imported are skipped. Concurrent calls of
-/// other threads may go to either function. One thread at a time.
+/// other threads may go to either function. Call it from one thread at a time.
 static bool replace_imports(void *inside, const import *imports, unsigned count) {
   assert(count != 0);
   object o;
@@ -139,7 +138,7 @@ static bool replace_imports(void *inside, const import *imports, unsigned count)
   if (map == NULL || !read_object(map, &o)) return false;
   if (find_entry(&o, imports[0].name) == NULL || !stay_loaded(imports[0].function))
     return false;
-  // Backwards, as the first function decides.
+  // The first function comes last, because it decides whether the others are replaced.
   for (unsigned i = count; i-- > 0;) {
     void *entry = find_entry(&o, imports[i].name);
     if (entry != NULL && !write_entry(entry, imports[i].function)) return false;

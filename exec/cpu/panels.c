@@ -8,8 +8,8 @@
 #include "exec/cpu/kernel_threads.h"
 
 enum {
-  FEWEST_ROWS = 24,       // per thread
-  SMALL_WEIGHTS = 1 << 17 // elements of b that each thread may read
+  FEWEST_ROWS = 24,       // rows of c for each thread
+  SMALL_WEIGHTS = 1 << 17 // elements of b; every thread may read all of a smaller b
 };
 
 /// Returns where share i begins, when `whole` elements are divided into `count` shares
@@ -133,7 +133,7 @@ typedef struct panel_plan {
   uint32_t threads;
 } panel_plan;
 
-// Packs a constant matrix; addresses: packed, b.
+// Packs a constant matrix. The addresses are: packed, b.
 static egraph_status pack_panels(const void *payload, void *const *addresses) {
   const panel_plan *p = payload;
   float *packed = addresses[0];
@@ -158,7 +158,7 @@ static egraph_status pad_bias(const void *payload, void *const *addresses) {
   return EGRAPH_OK;
 }
 
-// A product as it runs; addresses: c, a, packed b; then padded bias and z, if any.
+// A product that runs. The addresses are: c, a, packed b; then padded bias and z, if any.
 typedef struct panel_work {
   const panel_plan *plan;
   eg_panel_operands operands;
@@ -196,8 +196,8 @@ static egraph_status run_panels(const void *payload, void *const *addresses) {
   return EGRAPH_OK;
 }
 
-/// Divides the work: threads take rows where b is small, otherwise columns, so that only
-/// one thread reads each number of b.
+/// Divides the work: threads get rows of c where b is small, otherwise columns of c, so
+/// that only one thread reads each number of b.
 static void divide(panel_plan *p) {
   const eg_panel_product *product = &p->product;
   int64_t wanted = p->threads <= 1 ? 1 : 2 * (int64_t)p->threads;

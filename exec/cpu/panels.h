@@ -12,8 +12,8 @@
 // prefetches a part of the next panel while it computes. oneDNN takes 10 % longer for
 // BERT's products (Intel Xeon, family 6 model 167, one thread), 2 % longer for the
 // products of ViT and Swin; with AVX2 (AMD EPYC, family 25 model 1) 1.4 times as long for
-// BERT's. Convolutions with kernels of one pixel gained nothing, in rows of channels or
-// in blocks, so they stay on oneDNN.
+// BERT's. Convolutions with kernels of one pixel are not faster on panels, with channels
+// in rows or in blocks, so oneDNN computes them.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_PANELS_H
 #define EG_EXEC_CPU_PANELS_H
@@ -21,11 +21,11 @@
 #include "exec/cpu/cpu_builder.h"
 #include "exec/cpu/tiles.h"
 
-/// The packing of a matrix of `depth` x `columns`.
+/// How a matrix of `depth` x `columns` is packed.
 typedef struct eg_panels {
   const eg_tile_set *set;
   int64_t depth, columns;
-  int64_t block;          // rows of a panel; the last panels have the rest
+  int64_t block; // rows of a panel; panels at the bottom of b have the remaining rows
   int64_t vectors, count; // vectors of a row; number of panels
 } eg_panels;
 
@@ -39,7 +39,7 @@ typedef struct eg_panel_operands {
   float low, high; // bounds of the clip; infinite: none
 } eg_panel_operands;
 
-/// A product of an operator.
+/// A product that an operator computes.
 typedef struct eg_panel_product {
   int64_t rows, depth, columns;
   int64_t b_row, b_column; // strides of b before packing
@@ -52,7 +52,8 @@ bool eg_panels_work(void);
 eg_panels eg_panels_of(int64_t depth, int64_t columns);
 /// Returns the packing for products of at most `rows` rows; few rows allow wider panels.
 eg_panels eg_panels_of_rows(int64_t depth, int64_t columns, int64_t rows);
-/// Returns the elements of the packed matrix, with columns of zeros that fill vectors.
+/// Returns the number of elements of the packed matrix, including columns of zeros that
+/// fill the last vector of a row.
 int64_t eg_panels_elements(const eg_panels *p);
 /// Returns the place of a matrix element in the packed matrix.
 int64_t eg_panels_place(const eg_panels *p, int64_t row, int64_t column);

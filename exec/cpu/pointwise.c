@@ -127,7 +127,7 @@ static inline float gelu_of(float x) {
   return 0.5f * x * (1.0f + erf_of(x * 0.70710678118654752f));
 }
 
-// Operator, function.
+// Each row: operator, function.
 #define EG_UNARY_LIST(X)                                                                 \
   X(ERF, erf_of)                                                                         \
   X(FLOOR, floor_of)                                                                     \
@@ -252,8 +252,7 @@ static EG_INLINE int64_t columns_at(const eg_columns *c, int64_t row) {
   return row + 1 < c->rows ? c->width : c->last;
 }
 
-/// Joins the places of a row that belong to one column: all get the sum, or the maximum,
-/// of these places.
+/// Joins the places of a row that belong to one column: all get their sum or maximum.
 static EG_INLINE void join_columns(const eg_columns *c, float *values, bool adds) {
   for (int64_t i = c->period; i < c->width; i++) {
     float *first = values + i % c->period;
@@ -387,7 +386,7 @@ static EG_INLINE void gru_cell_of(const eg_cell *cell, bool is_linear) {
 static EG_INLINE void gru_cell(const eg_cell *cell) { gru_cell_of(cell, false); }
 static EG_INLINE void linear_cell(const eg_cell *cell) { gru_cell_of(cell, true); }
 
-// Kind, function.
+// Each row: kind of cell, function.
 #define EG_CELL_LIST(X)                                                                  \
   X(RNN, rnn_cell)                                                                       \
   X(LSTM, lstm_cell)                                                                     \
@@ -423,7 +422,7 @@ eg_row_function eg_row_function_of(eg_op op) {
   return NULL;
 }
 
-// Arithmetic on two operands: x is the first one or (R...) the second one. The other
+// Arithmetic on two operands: x is the first one (in R... the second one). The other
 // operand has one element for each of x, or one for all.
 #define EG_BINARY_LIST(X)                                                                \
   X(ADD, ADD, 0, a + b)                                                                  \
@@ -472,7 +471,7 @@ eg_row_function eg_binary_row_of(eg_op op, uint32_t place, bool is_one) {
   return NULL;
 }
 
-// pow with one exponent. The exponents common in normalizations need no pow.
+// Computes powers with one exponent. Those common in normalizations need no call of pow.
 #define EG_POW_ROW(name, suffix)                                                         \
   static void name##_##suffix(const float *x, const float *operand, float *y,            \
                               int64_t count) {                                           \

@@ -12,15 +12,16 @@
 typedef void (*eg_row_function)(const float *x, const float *operand, float *y,
                                 int64_t count);
 
-/// Returns the loop of a unary operator for this processor, or NULL. Its `operand` are
-/// the operator's attributes, if any.
+/// Returns the loop of a unary operator for this processor, or NULL. Its `operand` points
+/// to the operator's attributes, if it has any.
 eg_row_function eg_row_function_of(eg_op op);
-/// A loop with a known operand of at most two numbers.
+/// A loop whose operand is constant: at most two numbers.
 typedef struct eg_row {
   eg_row_function function;
   float parameters[2];
 } eg_row;
-/// Returns the row of a unary operator, with its attributes; function NULL: no loop.
+/// Returns the row of a unary operator and its attributes; `function` NULL: there
+/// is none.
 eg_row eg_row_of(const eg_attrs *attrs);
 /// True when f(0) is 0, as padding channels demand.
 bool eg_row_keeps_zero(const eg_row *row);
@@ -28,8 +29,8 @@ bool eg_row_keeps_zero(const eg_row *row);
 /// `place` of the operator (0 or 1). The loop's `operand` is the other one: one element
 /// for each of x, or (is_one) one for all.
 eg_row_function eg_binary_row_of(eg_op op, uint32_t place, bool is_one);
-/// Returns softmax of rows of `length` elements, at most 2^24; the loop's count must
-/// cover whole rows.
+/// Returns a loop that computes softmax of rows of `length` elements, at most 2^24; the
+/// number of elements that it runs over must be a multiple of `length`.
 eg_row eg_softmax_row_of(int64_t length);
 
 enum { EG_MOST_COLUMNS = 512 };
@@ -50,7 +51,7 @@ eg_column_function eg_softmax_columns_of(bool is_log);
 typedef struct eg_cell {
   const float *sums;
   const float *h; // the state before the step
-  float *from_h;  // gru: written by GRU_RESET, read by GRU_LINEAR
+  float *from_h;  // gru: EG_CELL_GRU_RESET writes reset h, EG_CELL_GRU_LINEAR reads R h
   float *c;       // lstm: the second state, overwritten
   float *next;    // the state after the step
   int64_t units;
@@ -71,7 +72,7 @@ eg_cell_function eg_cell_function_of(eg_cell_kind kind);
 egraph_status eg_cpu_add_row(eg_cpu_builder *builder, const eg_row *row, int64_t count,
                              eg_place from, eg_place to);
 
-/// Compiles the unary operators that have such a loop.
+/// Compiles the unary operators that have a loop here.
 egraph_status eg_cpu_pointwise(eg_cpu_builder *builder);
 /// Compiles pow: the exponent has one element or the base's shape.
 egraph_status eg_cpu_pow(eg_cpu_builder *builder);

@@ -25,7 +25,8 @@ static egraph_status check_rank(uint32_t rank) {
                        "pooling: oneDNN has 1 to 3 spatial dimensions");
 }
 
-/// Finds the tensor over which windows lie, and the tensor with one element per window.
+/// Finds the types of the tensor over which windows lie, and of the tensor with one
+/// element for each window.
 static void find_types(const eg_node_spec *spec, const eg_type **out_large,
                        const eg_type **out_small) {
   eg_op op = (eg_op)spec->attrs->op;
@@ -84,10 +85,10 @@ static eg_type channels_last(const eg_type *type) {
 
 typedef struct eg_look {
   int64_t count;
-  bool for_nan; // otherwise for the lowest number
+  bool for_nan; // it looks for NaN; false: for the lowest number
 } eg_look;
 
-/// Raises the invalid flag when a float is NaN, or is the lowest number.
+/// Raises the invalid flag when a float is NaN, or (for_nan is false) the lowest number.
 static egraph_status look_at(const void *payload, void *const *addresses) {
   const eg_look *look = payload;
   const float *x = addresses[0];
@@ -100,7 +101,7 @@ static egraph_status look_at(const void *payload, void *const *addresses) {
   return EGRAPH_OK;
 }
 
-/// Adds a pass that checks `count` floats.
+/// Adds a pass that looks at `count` floats.
 static egraph_status add_look(eg_cpu_builder *builder, bool for_nan, eg_place place,
                               int64_t count) {
   assert(count >= 0);
@@ -124,7 +125,7 @@ static egraph_status add_again(eg_cpu_builder *builder, eg_place maxima, int64_t
 
 // ---- pooling ----------------------------------------------------------------------
 
-// A pooling with its primitive.
+// A pooling operator, and the primitive that computes it.
 typedef struct pooling {
   const_dnnl_memory_desc_t x, result;
   dnnl_alg_kind_t alg;
@@ -213,7 +214,7 @@ egraph_status eg_cpu_global_pool(eg_cpu_builder *builder) {
 
 typedef struct gradient {
   pool_window window;
-  eg_type x, cotangent; // types in the kernels, which have one format
+  eg_type x, cotangent; // as the kernels read the tensors, in one format
   const_dnnl_memory_desc_t x_desc, cotangent_desc;
   dnnl_primitive_desc_t forward, backward;
 } gradient;
@@ -242,7 +243,7 @@ static egraph_status read_operand(eg_cpu_builder *builder, uint32_t index,
   return eg_cpu_read_as(builder, index, have, want, out);
 }
 
-/// Adds the forward pass of maxima; *out is its record of places.
+/// Adds the forward pass of maxima; *out is the record of places that the pass writes.
 static egraph_status add_forward(eg_cpu_builder *builder, const gradient *g,
                                  const_dnnl_memory_desc_t left, eg_place *out) {
   eg_place x, maxima = eg_cpu_scratch(builder, eg_type_bytes(&g->cotangent));

@@ -1,6 +1,6 @@
 // Recurrent layers with constant weights, on panels (panels.h). One product with x serves
-// many steps. A step adds the product with the previous state to its rows, and a loop
-// over the units computes the next state (pointwise.h).
+// many steps. A step adds the product of R with the previous state to its rows, and a
+// loop over the units computes the next state (pointwise.h).
 //
 //   sums, of a block of steps     row of a step and sequence
 //   | x W + bias |                | i o f c of slice 0 | i o f c of slice 1 |
@@ -29,9 +29,9 @@ enum {
   OPERAND_W,
   OPERAND_R,
   CACHED = 1 << 17,       // elements of the sums in a block of steps
-  FEWEST_ROWS = 24,       // least number of rows of a block
-  ROWS_OF_A_CHUNK = 4,    // sequences per thread that are worth chunks instead of slices
-  WORTH_WAITING = 1 << 16 // least elements of R of a slice: waits take microseconds
+  FEWEST_ROWS = 24,       // least number of rows of a block of steps
+  ROWS_OF_A_CHUNK = 4,    // with fewer sequences for each thread, slices are used
+  WORTH_WAITING = 1 << 16 // least elements of R in a slice: waits take microseconds
 };
 
 /// The offsets of the parts of a slice's weights.
@@ -41,13 +41,13 @@ typedef struct slice_parts {
 
 typedef struct recurrent_plan {
   eg_recurrent layer;
-  bool reverses;             // for the first direction
+  bool reverses;             // the first direction runs backwards
   bool is_linear, has_reset; // gru: reset multiplies R h, or h
-  int64_t slices, units;     // units of a slice
+  int64_t slices, units;     // number of slices; units of a slice
   int64_t row;               // sums of a sequence in a step
-  int64_t chunks;            // chunks of the sequences
+  int64_t chunks;            // number of chunks into which the sequences are divided
   int64_t steps, groups;     // steps of a block; groups of panels of w
-  eg_panels w, r, last;      // panels of a slice; last: last gate of gru, computed later
+  eg_panels w, r, last; // panels of a slice; `last`: a last gate computed later (gru)
   slice_parts parts;
   eg_cell_function cell, reset;
   uint32_t threads;
@@ -206,11 +206,11 @@ typedef struct recurrent_run {
   float *sums;          // [direction, row of the block, row]
   float *from_h;        // gru: [direction, sequence, hidden]
   const float *zeros;   // a state of zeros
-  int64_t first, count; // steps of the block
+  int64_t first, count; // first step of the block, and number of steps
   eg_parts parts;
   eg_gate phase;                    // number of phases that all slices have ended
-  atomic_uint begun[EG_MAX_SHARES]; // phases begun by each slice
-  atomic_uint ended;                // slices that have ended the phase
+  atomic_uint begun[EG_MAX_SHARES]; // number of phases that each slice has begun
+  atomic_uint ended;                // number of slices that have ended the phase
 } recurrent_run;
 
 /// The sequences, or the units, that a thread computes step by step.
@@ -219,7 +219,7 @@ typedef struct recurrent_part {
   int64_t begin, end; // sequences
 } recurrent_part;
 
-/// The places of rows of sequences: the first one, and the step to the next.
+/// The addresses of the rows of sequences: the first row, and the step to the next.
 typedef struct rows_at {
   int64_t begin, stride;
 } rows_at;
@@ -298,8 +298,8 @@ static void run_projections(const void *user, int64_t begin, int64_t end) {
 
 typedef struct recurrent_step {
   const recurrent_part *part;
-  const float *packed, *h; // weights of the slice; the previous state
-  float *sums, *from_h;    // places of the slice
+  const float *packed, *h; // weights of the slice, and the previous state
+  float *sums, *from_h;    // sums of the slice, and its part of from_h (eg_cell)
   float *whole_from_h;
   rows_at h_rows, sum_rows, y_rows;
 } recurrent_step;
@@ -410,7 +410,7 @@ static recurrent_part part_at(const recurrent_plan *p, int64_t index) {
                           .end = batch * (chunk + 1) / p->chunks};
 }
 
-/// Runs parts that do not wait for each other.
+/// Runs parts that do not wait for each other, in any order.
 static void run_apart(const void *user, int64_t begin, int64_t end) {
   const recurrent_run *run = user;
   for (int64_t index = begin; index < end; index++) {
@@ -484,8 +484,8 @@ static void end_states(const recurrent_run *run) {
              (size_t)l->hidden * sizeof(float));
 }
 
-// addresses: y, last h, x, packed, sums, from_h; then last c of lstm and the first
-// states, if present.
+// Addresses: y, last h, x, packed, sums, from_h; then, if present, last c and
+// first states.
 enum { ADDRESSES = 6, MOST_ADDRESSES = 9 };
 
 static egraph_status run_layer(const void *payload, void *const *addresses) {

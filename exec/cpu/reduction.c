@@ -38,8 +38,8 @@ static bool is_done(const remainder *left) {
   return true;
 }
 
-/// Takes the innermost group of neighbouring reduced dimensions (ignoring dimensions of
-/// length 1) as one pass.
+/// Makes one pass of the innermost group of neighbouring reduced dimensions; dimensions
+/// of length 1 are ignored.
 static shape3 take_pass(remainder *inout) {
   assert(inout->rank != 0);
   shape3 pass = {1, 1, 1};
@@ -63,7 +63,7 @@ typedef struct reduction_pass {
   float scale;
 } reduction_pass;
 
-/// Makes attributes that multiply the result by `scale` in a post-op; 1: no post-op.
+/// Makes attributes that multiply the result by `scale`: in a post-op, unless it is 1.
 static egraph_status attr_with_scale(float scale, dnnl_primitive_attr_t *out) {
   eg_eltwise_chain chain = {.step = {{dnnl_eltwise_linear, scale, 0}},
                             .count = scale == 1.0f ? 0 : 1};
@@ -130,7 +130,7 @@ static egraph_status sum_windows(eg_cpu_builder *builder, const reduction_pass *
   return add_reduction_stage(builder, pass, primitive, x, result);
 }
 
-/// Returns the number of windows into which a dimension is cut; none is empty.
+/// Returns the number of windows into which a dimension is cut; no window is empty.
 static int64_t windows_of(int64_t reduced) {
   enum { SHORT = 128 };
   int64_t length = SHORT;

@@ -82,7 +82,7 @@ typedef struct resize_work {
   float *y;
 } resize_work;
 
-/// Computes rows, which have the inner dimensions; without these, the result's dimension.
+/// Computes rows, which have the inner dimensions, or else the dimension that is resized.
 static void resize_rows(const void *user, int64_t begin, int64_t end) {
   const resize_work *work = user;
   const resize_pass *p = work->pass;
@@ -94,9 +94,9 @@ static void resize_rows(const void *user, int64_t begin, int64_t end) {
                work->y + row * p->inner);
 }
 
-// Runs a pass; addresses: y, x.
+// Runs a pass. The addresses are: y, x.
 static egraph_status run_resize_pass(const void *payload, void *const *addresses) {
-  enum { PART = 1 << 13 }; // approximate elements of a part
+  enum { PART = 1 << 13 }; // about as many elements as a part has
   const resize_pass *p = payload;
   int64_t rows = p->inner == 1 ? p->outer : p->outer * p->to;
   int64_t length = p->inner == 1 ? p->to : p->inner;
@@ -125,8 +125,8 @@ static egraph_status set_taps(eg_cpu_builder *builder, const eg_resize_axis *axi
   return EGRAPH_OK;
 }
 
-/// Makes the pass along dimension d. `dims`: the dimensions so far; dimension d becomes
-/// that of the result.
+/// Makes the pass along dimension d. `dims` has the dimensions before the pass; the pass
+/// replaces dimension d by the result's.
 static egraph_status new_pass(eg_cpu_builder *builder, uint32_t d, int64_t *dims,
                               resize_pass **out) {
   const eg_type *x = &builder->spec->inputs[0], *y = &builder->spec->results[0];

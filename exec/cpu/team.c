@@ -17,23 +17,23 @@
 struct eg_team {
   egraph_allocator alloc;
   pthread_t *workers;
-  uint32_t size, started; // the caller included
-  // Written while there is no region:
+  uint32_t size, started; // number of threads with the caller; number of threads that run
+  // The following fields are written while there is no region:
   void (*body)(void *);
   void *argument;
   atomic_bool is_over; // the team ends
   atomic_bool raised;  // a worker raised "invalid operation"
-  eg_gate begun;       // number of the region
+  eg_gate begun;       // number of the region that has begun
   atomic_ullong ticket;
   eg_gate ended;       // number of the region that has ended
   atomic_uint left;    // pieces that have not ended
-  eg_gate passed;      // number of the barrier
-  atomic_uint arrived; // at the barrier
+  eg_gate passed;      // number of barriers that all pieces have passed
+  atomic_uint arrived; // number of pieces that have arrived at the barrier
 };
 
 enum { COUNT_BITS = 16, MAX_THREADS = (1 << COUNT_BITS) - 1 };
 
-static _Thread_local eg_team_piece current; // count 0: none
+static _Thread_local eg_team_piece current; // `count` is 0 outside of pieces
 
 uint32_t eg_team_size(const eg_team *team) { return team->size; }
 

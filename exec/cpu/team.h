@@ -1,8 +1,8 @@
 // Threads that run parallel regions: the calling thread, and workers that last as long as
 // the team. A region has pieces, one for each of its threads. Workers begin with one
 // piece each; a thread that ends a piece takes the next one that no thread has begun. So
-// the region waits for a worker without a processor only when the worker stopped within
-// its piece; otherwise the caller runs the piece instead.
+// a region waits for a worker that has no processor only when the worker stopped within
+// its piece; otherwise another thread runs that piece.
 //
 //   caller  |piece 0|piece 1|            |piece 0|wait|
 //   worker          .           .late        |piece 1|
@@ -26,9 +26,9 @@ void eg_team_destroy(eg_team *team); // NULL is allowed
 /// Returns the number of threads, the caller included.
 uint32_t eg_team_size(const eg_team *team);
 /// Calls body(argument) once for each of `pieces` <= size pieces; returns when all have
-/// ended. One thread at a time may call it. When called within a piece, of any team, it
-/// runs the body as one piece at once. When a piece raised the floating-point flag
-/// "invalid operation", the flag is raised for the caller.
+/// ended. One thread at a time may call this function. A call within a piece, of any
+/// team, runs the body as one piece on the calling thread. When a piece raised the
+/// floating-point flag "invalid operation", the flag is raised for the caller.
 void eg_team_run(eg_team *team, void (*body)(void *), void *argument, uint32_t pieces);
 
 /// The piece that the calling thread runs.

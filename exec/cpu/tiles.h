@@ -1,5 +1,5 @@
 // The innermost loops of products and of convolutions, once for each width of vectors:
-// tiles.inc is compiled for AVX2 and for AVX-512, and the host's version is used.
+// tiles.inc is compiled for AVX2 and for AVX-512, and the processor's version is used.
 //
 // A tile of a product is a few rows of c times a few vectors, computed in registers; c =
 // clip(a b + bias + z). A tile adds the products of a row in the order of depth, so the
@@ -43,18 +43,18 @@ typedef struct eg_patch {
   int64_t channels;
 } eg_patch;
 
-/// Transforms a patch; element (i, j) of the result is a row of the (6 i + j)-th matrix.
-/// `matrix`: step from matrix to matrix.
+/// Transforms a patch; element (i, j) of the result is a row of matrix number 6 i + j.
+/// `matrix` is the step from one matrix to the next.
 typedef void (*eg_patch_in)(const eg_patch *patch, const float *x, float *row,
                             int64_t matrix);
 
-/// The operations after the sums: add bias and z (NULL: none), then clip.
+/// What follows the sums: bias and z are added (NULL: none), then the result is clipped.
 typedef struct eg_patch_rest {
   const float *bias, *z;
   float low, high;
 } eg_patch_rest;
 
-/// Computes 4x4 results from the rows of 36 sums.
+/// Computes 4x4 results from 36 sums, one row of each of 36 matrices.
 typedef void (*eg_patch_out)(const eg_patch *patch, const float *row, int64_t matrix,
                              const eg_patch_rest *rest, float *y);
 
@@ -77,13 +77,13 @@ typedef void (*eg_pixels_function)(const eg_pixels *t);
 typedef struct eg_tile_set {
   int64_t vector;                  // elements of a vector
   int64_t widest;                  // most vectors of a tile with many rows
-  int64_t depth;                   // depth of a panel that stays in the cache
+  int64_t depth;                   // depth at which a panel stays in the cache
   int64_t cached;                  // elements of a that stay in the cache
-  int64_t heights[EG_TILE_WIDEST]; // rows of the highest tile, by width - 1
+  int64_t heights[EG_TILE_WIDEST]; // [w - 1]: rows of the highest tile of w vectors
   eg_tile_function tiles[EG_TILE_WIDEST][EG_TILE_MOST_ROWS];
   eg_patch_in patch_in;
   eg_patch_out patch_out;
-  eg_pixels_function pixels[EG_MOST_STRIDE][EG_MOST_PIXELS]; // AVX2: by each less 1
+  eg_pixels_function pixels[EG_MOST_STRIDE][EG_MOST_PIXELS]; // [stride - 1][pixels - 1]
 } eg_tile_set;
 
 extern const eg_tile_set eg_tiles_avx2, eg_tiles_avx512;

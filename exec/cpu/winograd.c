@@ -8,12 +8,12 @@
 #include "exec/cpu/panels.h"
 
 enum {
-  BLOCK = 8, // contiguous channels
-  EDGE = 6,  // edge of a patch of x
+  BLOCK = 8, // contiguous channels of a block
+  EDGE = 6,  // pixels along an edge of a patch of x
   MATRICES = EDGE * EDGE,
-  MADE = 4,         // edge of its results
+  MADE = 4,         // results along an edge of a patch
   CACHED = 1 << 18, // elements of the matrices of a chunk
-  FEWEST = 48,      // least patches of a chunk
+  FEWEST = 48,      // least number of patches of a chunk
   TOGETHER = 4,     // patches that a thread takes at once
   APART = 16 // elements between matrices, so that not all begin in one set of a cache
 };
@@ -22,7 +22,7 @@ typedef struct winograd_plan {
   eg_image_conv conv;
   eg_panels panels;
   int64_t patch_rows, patch_columns, patches, chunk;
-  int64_t in, out; // elements from matrix to matrix
+  int64_t in, out; // elements from one matrix to the next: of patches, and of sums
   uint32_t threads;
 } winograd_plan;
 
@@ -50,7 +50,8 @@ static winograd_plan plan_patches(const eg_image_conv *conv) {
 
 // ---- weights ------------------------------------------------------------------------
 
-/// Transforms three numbers of a kernel, `step` apart, to six points (tiles.inc).
+/// Transforms three numbers of a kernel, `step` apart, to six, one for each
+/// point (tiles.inc).
 static void transform(const double *w, int step, double *out, int out_step) {
   const double a = (double)EG_WINOGRAD_A, b = (double)EG_WINOGRAD_B;
   const double points[] = {a, -a, b, -b}, others[] = {b, b, a, a};
@@ -92,12 +93,12 @@ static egraph_status pack_transformed(const void *payload, void *const *addresse
 
 // ---- a chunk ------------------------------------------------------------------------
 
-// A run; addresses: result, x, packed weights, matrices, sums; then bias and z, if any.
+// A run. Addresses: result, x, packed weights, matrices, sums; then bias and z, if any.
 typedef struct winograd_run {
   const winograd_plan *plan;
   const float *x, *packed, *bias, *z;
   float *y, *in, *out;
-  int64_t first, count; // patches of the chunk
+  int64_t first, count; // first patch of the chunk, and number of patches
 } winograd_run;
 
 // The image that contains a patch: x, or the result.

@@ -2,8 +2,8 @@
 // weights. All three relate a large tensor, a weight and a small tensor, and differ in
 // which of these is the result. cuDNN computes the result, or, where it has no engine,
 // one of egraph's kernels; bias, z and activation follow as pointwise stages. For cuDNN
-// one spatial dimension becomes two, and for nhwc data the weights are first reordered
-// likewise, as the engines require.
+// one spatial dimension becomes two, and for nhwc data the weights are first reordered to
+// that order, as the engines require.
 //
 // Addresses may be aligned to elements only (results inside a concatenation), and cuDNN's
 // choice depends on the alignment: there is one plan for each case.
@@ -15,14 +15,14 @@
 #include "exec/cuda/strided.h"
 
 enum { OPERAND_BIAS = 2, OPERAND_Z };
-enum { SLOT_STRIDES, SLOT_PADS, SLOT_DILATIONS }; // slots of all three operators
-enum { WIDE = 16 };                               // bytes
+enum { SLOT_STRIDES, SLOT_PADS, SLOT_DILATIONS }; // attributes of all operators here
+enum { WIDE = 16 }; // bytes to which plan[1] needs addresses aligned
 
 typedef struct conv_shape {
   eg_conv_kind kind;
   const eg_attrs *attrs;
   const eg_type *small, *large, *w;
-  eg_device_place places[3]; // small, large, weight
+  eg_device_place places[3]; // of the small tensor, the large one and the weight
   bool allows_winograd;
 } conv_shape;
 
@@ -143,8 +143,7 @@ static egraph_status add_planned(eg_cuda_builder *builder, const conv_shape *sha
 
 // ---- egraph's kernels -----------------------------------------------------------
 
-/// Sets strides with the spatial dimensions last among EG_POOL_RANK; the strides before
-/// them are 0.
+/// Sets EG_POOL_RANK strides: 0, then those of the spatial dimensions.
 static void set_strides(const eg_type *type, int64_t *out) {
   int64_t strides[EGRAPH_MAX_RANK] = {0};
   uint32_t lead = EG_POOL_RANK + 2 - type->rank;
@@ -205,7 +204,8 @@ static egraph_status add_conv(eg_cuda_builder *builder, const conv_shape *shape)
   return add_direct(builder, shape);
 }
 
-/// Adds the bias, which has one entry per channel: a column of the result's dimensions.
+/// Adds the bias: one entry for each channel, repeated along the result's
+/// other dimensions.
 static egraph_status add_bias(eg_cuda_builder *builder) {
   const eg_type *bias = &builder->spec->inputs[OPERAND_BIAS];
   int64_t dims[EGRAPH_MAX_RANK] = {bias->dims[0]};
@@ -215,7 +215,7 @@ static egraph_status add_bias(eg_cuda_builder *builder) {
   return eg_cuda_add_addend(builder, OPERAND_BIAS, &column);
 }
 
-/// Describes the tensors of the three operators: which are operands, which the result.
+/// Finds which tensors are the operands of an operator, and which is its result.
 static conv_shape shape_of(const eg_node_spec *spec, eg_conv_kind kind) {
   enum { RESULT = -1 };
   static const int tensors[][3] = {[EG_CONV_SMALL] = {RESULT, 0, 1},

@@ -1,6 +1,6 @@
 // Plans convolutions and their gradients as graphs of cuDNN: describes the problem,
-// chooses an engine, executes. Only conv_plan.c calls cuDNN's graph interface. All steps
-// before execution also work without a device, from device properties in text form.
+// chooses an engine, executes it. Only conv_plan.c calls cuDNN's graph interface. All
+// steps before execution also work without a device, from device properties in text form.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CONV_PLAN_H
 #define EG_EXEC_CONV_PLAN_H
@@ -8,7 +8,7 @@
 #include "exec/cuda/cuda_support.h"
 #include "exec/cuda/device_kernels.h"
 
-/// Dimensions of a tensor: N, C and two or three spatial ones.
+/// Dimensions of a tensor: N, C and two or three spatial dimensions.
 enum { EG_CONV_MAX_RANK = 5 };
 
 /// x is the large tensor, y the small one; any of x, w and y may be the result.
@@ -32,12 +32,12 @@ typedef struct eg_conv_plan {
 
 /// Makes the first plan of cuDNN's heuristics that is deterministic, exact for the
 /// element type (no TF32 for float32) and needs at most EG_CUDA_WORKSPACE. `handle` is
-/// the device's; if it is NULL, `device_properties` is a finalized descriptor of a
-/// device. Fails with EGRAPH_E_UNSUPPORTED when there is no such plan.
+/// the handle of the device; if it is NULL, `device_properties` is a finalized
+/// descriptor. Fails with EGRAPH_E_UNSUPPORTED when there is no such plan.
 egraph_status eg_conv_plan_create(cudnnHandle_t handle,
                                   cudnnBackendDescriptor_t device_properties,
                                   const eg_conv_problem *problem, eg_conv_plan *out);
-void eg_conv_plan_destroy(eg_conv_plan *plan); // a zeroed one is allowed
+void eg_conv_plan_destroy(eg_conv_plan *plan); // a plan of zeros is allowed
 egraph_status eg_conv_plan_run(const eg_conv_plan *plan, const eg_cuda_device *device,
                                void *x, void *w, void *y);
 

@@ -1,5 +1,4 @@
-// The CUDA back-end: opens the device, allocates memory, transfers data; also the
-// plugin's export.
+// The CUDA back-end: opens the device, allocates memory, moves data; the plugin's export.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/owner.h"
 #include "exec/cuda/cuda_program.h"
@@ -35,7 +34,7 @@ static egraph_status plugin_open(const eg_plugin_host *host) {
   return eg_cuda_check(code, "look-up of devices");
 }
 
-/// Makes the device the thread's current device, which the driver uses.
+/// Makes the device current for this thread: CUDA's calls act on the current device.
 static egraph_status use_device(const eg_cuda_device *device) {
   return eg_cuda_check(cudaSetDevice(device->ordinal), "choice of the device");
 }
@@ -73,7 +72,7 @@ static egraph_status open_stream(eg_cuda_device *device, uint32_t number) {
   EG_TRY(eg_cuda_check(cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking),
                        "stream"));
   cudaMemPool_t pool;
-  uint64_t keep = UINT64_MAX; // freed memory stays ours
+  uint64_t keep = UINT64_MAX; // the pool keeps freed memory
   EG_TRY(
       eg_cuda_check(cudaDeviceGetDefaultMemPool(&pool, device->ordinal), "memory pool"));
   EG_TRY(
@@ -293,7 +292,7 @@ static egraph_status cuda_wait(eg_backend *base) {
 }
 
 static egraph_status cuda_end(eg_backend *base) {
-  return check_fault((cuda_backend *)base); // the copy of the fault waits for all work
+  return check_fault((cuda_backend *)base); // copying the fault waits for all work
 }
 
 const eg_backend_vtable eg_cuda_backend = {

@@ -21,7 +21,7 @@ typedef enum eg_device_place_kind {
   EG_DEVICE_SCRATCH
 } eg_device_place_kind;
 
-/// Memory that a stage reads or writes: operand, result or scratch memory, plus offset.
+/// Memory that a stage reads or writes: operand, result or scratch memory, plus `offset`.
 typedef struct eg_device_place {
   eg_device_place_kind kind;
   uint32_t index;
@@ -30,7 +30,7 @@ typedef struct eg_device_place {
 
 enum { EG_MAX_STAGE_PLACES = EG_MOST_JOINED + 1 };
 
-/// Puts the work on the device's stream; `addresses` are in the order of the places.
+/// Puts the work on the device's stream; `addresses` has one for each place of the stage.
 typedef egraph_status (*eg_device_function)(const eg_cuda_device *device,
                                             const void *payload, void *const *addresses);
 /// Defines a stage function that launches a kernel; `launch` is an expression of device,
@@ -54,7 +54,7 @@ typedef struct eg_device_stage {
 } eg_device_stage;
 
 typedef struct eg_cuda_builder {
-  const eg_node_spec *spec; // spec of the request
+  const eg_node_spec *spec; // the node that the request compiles
   uint64_t dying;
   const eg_cuda_device *device;
   eg_arena *arena; // arena of the program under construction
@@ -83,9 +83,9 @@ egraph_status eg_cuda_add(eg_cuda_builder *builder, eg_device_function function,
 void eg_device_stages_release(const eg_device_stage *from);
 /// Removes all stages that were appended since `mark`, a copy of the builder.
 void eg_cuda_rewind(eg_cuda_builder *builder, const eg_cuda_builder *mark);
-/// True when result 0 may overwrite operand `index`, which has the same bytes.
+/// True when result 0 may overwrite operand `index`, which has as many bytes.
 bool eg_cuda_may_overlay(const eg_cuda_builder *builder, uint32_t index);
-/// Fails with EGRAPH_E_UNSUPPORTED: the node runs on its reference kernel.
+/// Fails with EGRAPH_E_UNSUPPORTED, so that the node runs on its reference kernel.
 egraph_status eg_cuda_refuse(const eg_cuda_builder *builder, const char *why);
 
 #endif

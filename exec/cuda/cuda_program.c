@@ -167,7 +167,7 @@ egraph_status eg_cuda_program_create(egraph_allocator alloc, const eg_cuda_devic
 
 // ---- nodes without a kernel on the device -------------------------------------------
 
-// A node without a kernel on the device: its operands are copied to host memory, the
+// Runs a node without a kernel on the device: its operands are copied to host memory, the
 // core's reference kernel runs there, and the results are copied back. This is correct
 // but slow, and the program reports it (native is false).
 
@@ -186,8 +186,8 @@ typedef struct staged_launch {
   egraph_allocator alloc;
   const staged_program *program;
   eg_launch *reference;
-  void **operands, **results; // on the device; then as many on the host
-  char *memory;               // memory of host addresses and the kernel's scratch memory
+  void **operands, **results; // device addresses; then as many host addresses
+  char *memory; // host copies of the tensors, and the kernel's scratch memory
   size_t pointers, memory_bytes;
 } staged_launch;
 

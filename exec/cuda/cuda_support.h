@@ -1,4 +1,4 @@
-// Shared by all files of the back-end: its state on the device, and a translation of
+// What all files of the back-end share: its state on the device, and a translation of
 // status codes for each library. Only this file includes the headers of the CUDA runtime,
 // cuBLASLt and cuDNN.
 // SPDX-License-Identifier: Apache-2.0
@@ -20,7 +20,7 @@ typedef struct eg_cuda_device {
   int major, minor; // compute capability
   cudaStream_t stream;
   cublasLtHandle_t blas;
-  cudnnHandle_t dnn; // NULL: cuDNN does not run here, convolutions have no kernel
+  cudnnHandle_t dnn; // NULL: cuDNN does not run here
   void *workspace;   // memory for cuBLASLt and cuDNN, EG_CUDA_WORKSPACE bytes
   int32_t *fault;    // in device memory; 1: an index was outside of its table
   const eg_plugin_host *host;

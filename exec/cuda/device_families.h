@@ -7,7 +7,7 @@
 
 #include "exec/cuda/cuda_builder.h"
 
-// Operator, family. Operators that are missing here and in the list of pointwise
+// Operator and family. Operators that are missing here and in the list of pointwise
 // operators (and nodes that a family refuses) run on the reference kernels, on copies in
 // host memory.
 #define EG_CUDA_FAMILY_LIST(X)                                                           \

@@ -16,7 +16,7 @@ extern "C" {
 /// The most dimensions of a merged loop nest, and the most tensors that it steps through.
 enum { EG_LOOP_RANK = 8, EG_LOOP_TENSORS = 4 };
 
-/// A loop nest; tensor t is at sum of index[d] * strides[t][d].
+/// A loop nest; the element of tensor t is at the sum of index[d] * strides[t][d].
 typedef struct eg_device_loop {
   int32_t rank, tensors;
   int64_t count; // product of dims
@@ -29,7 +29,7 @@ typedef enum eg_compute { EG_COMPUTE_F32, EG_COMPUTE_F64, EG_COMPUTE_I64 } eg_co
 
 /// Computes result = op(operands), point by point; reference: ops/kernel_unary.c,
 /// kernel_binary.c. Tensor 0 of the loop is the result. EG_OP_FILL writes params[0]. The
-/// rest of a chain, value = op(value, operand), follows in the same pass.
+/// other operators of a chain, value = op(value, operand), follow in the same pass.
 enum { EG_POINTWISE_CHAIN = 2 };
 typedef struct eg_pointwise {
   eg_device_loop loop;
@@ -39,7 +39,7 @@ typedef struct eg_pointwise {
   double params[2];               // the operator's numeric attributes
   int32_t chained;
   struct {
-    int32_t op, tensor; // tensor 0: the value is the only operand
+    int32_t op, tensor; // `tensor` 0: there is no second operand
     double params[2];
   } chain[EG_POINTWISE_CHAIN];
 } eg_pointwise;
@@ -57,13 +57,12 @@ typedef struct eg_join {
   int64_t ends[EG_MOST_JOINED]; // bytes of a row up to the end of part p
   int32_t parts, is_split;
 } eg_join;
-/// Launches a join or a split; addresses: the whole, the parts.
+/// Launches a join or a split. The addresses are: the whole tensor, its parts.
 cudaError_t eg_launch_join(const eg_join *work, void *const *addresses,
                            cudaStream_t stream);
 
 /// Computes result[kept] = fold over `folded`; reference: ops/kernel_reduce.c,
-/// kernel_select.c. Tensor 0 is the result, 1 the operand. ARG_MAX and ARG_MIN write
-/// int64 positions.
+/// kernel_select.c. Tensor 0 is the result, 1 the operand. ARG_* write int64 positions.
 typedef struct eg_reduction {
   eg_device_loop kept, folded;
   int32_t op; // EG_OP_REDUCE_*, EG_OP_ARG_*
@@ -80,11 +79,11 @@ typedef struct eg_contraction {
   eg_device_loop kept, folded;
   int32_t operands, compute, dtype;
 } eg_contraction;
-/// Launches a contraction; addresses: result, operands.
+/// Launches a contraction. The addresses are: result, operands.
 cudaError_t eg_launch_contraction(const eg_contraction *work, void *const *addresses,
                                   cudaStream_t stream);
 
-/// Computes rows along an axis; reference: ops/kernel_norm.c, ops/kernel_reduce.c
+/// Computes rows along an axis; reference: ops/kernel_norm.c, kernel_reduce.c
 /// (running sum).
 typedef struct eg_axis_rows {
   eg_device_loop rows; // tensor 0: result, 1: operand
@@ -122,8 +121,8 @@ cudaError_t eg_launch_channel_norm(const eg_channel_norm *work, void *const *add
 /// Local response normalization; the loop is like the loop of eg_channel_norm.
 typedef struct eg_channel_window {
   eg_device_loop loop;
-  int64_t channels, step, size; // step: between channels of x
-  double alpha, beta, bias;     // alpha already divided by size
+  int64_t channels, step, size; // `step`: stride of the channels of x
+  double alpha, beta, bias;     // `alpha` is alpha / size
   int32_t dtype;
 } eg_channel_window;
 cudaError_t eg_launch_channel_window(const eg_channel_window *work, void *result,
@@ -159,11 +158,11 @@ typedef enum eg_conv_kind {
 typedef struct eg_direct_conv {
   int32_t kind, compute, dtype;
   int64_t images, groups;
-  int64_t small_channels, large_channels; // channels of a group
+  int64_t small_channels, large_channels; // channels of one group
   int64_t small[EG_POOL_RANK], large[EG_POOL_RANK], kernel[EG_POOL_RANK];
   int64_t stride[EG_POOL_RANK], dilation[EG_POOL_RANK], pad[EG_POOL_RANK];
   int64_t small_strides[EG_POOL_RANK + 2], large_strides[EG_POOL_RANK + 2];
-  int64_t weight_strides[EG_POOL_RANK + 2]; // small channel, large channel of the group
+  int64_t weight_strides[EG_POOL_RANK + 2]; // small channel, large channel, space
 } eg_direct_conv;
 cudaError_t eg_launch_direct_conv(const eg_direct_conv *work, void *small, void *large,
                                   void *weight, cudaStream_t stream);
@@ -179,8 +178,8 @@ cudaError_t eg_launch_gather(const eg_gathering *work, void *result, const void 
                              const void *indices, int32_t *fault, cudaStream_t stream);
 
 /// Sums cotangent [outer, count, inner] by index into a result [outer, size, inner] of
-/// zeros, in the order of the indices. `links` is scratch memory of 2 * count int64.
-/// Faults like eg_launch_gather. Reference: ops/kernel_gradient.c.
+/// zeros, in the order of the indices. `links` is scratch memory of 2 * count int64. Sets
+/// *fault as eg_launch_gather does. Reference: ops/kernel_gradient.c.
 cudaError_t eg_launch_gather_grad(const eg_gathering *work, int32_t dtype, void *result,
                                   const void *cotangent, const void *indices,
                                   int64_t *links, int32_t *fault, cudaStream_t stream);

@@ -35,7 +35,7 @@ enum eg_op {
        : EG_LAUNCH(kernel<double>, blocks, EG_BLOCK, stream, __VA_ARGS__))
 
 enum { EG_BLOCK = 256, EG_MOST_BLOCKS = 65536 };
-enum { EG_LITTLE = 64 }; // elements that one thread folds
+enum { EG_LITTLE = 64 }; // most elements that one thread folds alone
 
 /// Returns the blocks for `count` items, `each` of them per block; threads stride over
 /// further items.
@@ -90,7 +90,7 @@ template <typename To>
 __device__ static inline To narrow(float value, To low, To high) {
   return narrow<To>(static_cast<double>(value), low, high);
 }
-/// Narrows integers; they wrap.
+/// Narrows integers, which wrap.
 template <typename To> __device__ static inline To narrow(int64_t value, To, To) {
   return static_cast<To>(value);
 }
@@ -158,7 +158,7 @@ __device__ static inline void locate(const eg_device_loop &loop, int64_t i, int6
   }
 }
 
-/// Adds and multiplies; integers wrap.
+/// Adds and multiplies elements; integers wrap.
 __device__ static inline double add(double a, double b) { return a + b; }
 __device__ static inline int64_t add(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
@@ -183,7 +183,7 @@ __device__ static inline int64_t offset_of(const int64_t *strides, int64_t first
   return offset;
 }
 
-/// Splits a number into a position in `dims`; returns the remaining leading part.
+/// Splits a number into indices within `dims`; returns the quotient that remains.
 __device__ static inline int64_t split(int64_t i, const int64_t *dims, int64_t *at) {
   for (int d = EG_POOL_RANK; d-- > 0;) {
     at[d] = i % dims[d];
@@ -200,8 +200,7 @@ __device__ static inline bool find_entry(const Work &work, int d, int64_t window
   return *out >= 0 && *out < work.large[d];
 }
 
-/// Finds the window along dimension d whose entry `tap` is the element `at`; false when
-/// there is none.
+/// Finds the window along dimension d whose entry `tap` is element `at`; false: none is.
 template <typename Work>
 __device__ static inline bool find_window(const Work &work, int d, int64_t at,
                                           int64_t tap, int64_t *out) {
@@ -224,7 +223,7 @@ __device__ static inline void each_tap(const Work &work, Find find, Visit visit)
   }
 }
 
-/// Returns entry n of the indices of a gathering, counted from the front; -1: outside of
+/// Returns index n of a gathering, counted from the front; -1: it is outside of
 /// the table.
 __device__ static inline int64_t table_index(const eg_gathering &work,
                                              const void *indices, int64_t n) {
@@ -235,8 +234,8 @@ __device__ static inline int64_t table_index(const eg_gathering &work,
 
 /// Shares results among blocks (is_joint), one block per result, or among threads.
 struct work_share {
-  int64_t first, step;         // results
-  int64_t first_part, parts;   // parts of a result's fold
+  int64_t first, step;         // first result, and distance to the next
+  int64_t first_part, parts;   // first part of a fold, and number of parts
   __device__ explicit work_share(bool is_joint) {
     first = is_joint ? static_cast<int64_t>(blockIdx.x) : first_item();
     step = is_joint ? static_cast<int64_t>(gridDim.x) : item_step();
@@ -245,8 +244,7 @@ struct work_share {
   }
 };
 
-/// Combines the values of all threads, in the same order in every run; all threads get
-/// the result.
+/// Combines the values of all threads, always in the same order; all get the result.
 template <typename T, typename Combine>
 __device__ static inline T fold_block(T value, T *shared, Combine combine) {
   shared[threadIdx.x] = value;

@@ -27,7 +27,7 @@ static bool find_compute(const eg_node_spec *spec, eg_compute *out) {
   return true;
 }
 
-/// Finds the first dying operand that has the layout of the result.
+/// Finds the first operand that has no later reader and has the layout of the result.
 static int32_t find_overlay(const eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   for (uint32_t i = 0; i < spec->input_count; i++)
@@ -67,7 +67,7 @@ static eg_block block_of_tensor(eg_device_place place, const eg_type *type) {
   return block;
 }
 
-/// Appends result = operand 0 seen through `from`.
+/// Appends a copy to the result of the elements of operand 0 that `from` describes.
 static egraph_status move_all(eg_cuda_builder *builder, const eg_block *from) {
   const eg_type *result = &builder->spec->results[0];
   eg_block to = block_of_tensor(eg_device_result(0), result);
@@ -184,7 +184,7 @@ static egraph_status add_join(eg_cuda_builder *builder, const cut_tensor *cut) {
   return EGRAPH_OK;
 }
 
-/// Appends one copy for each part, where memory formats differ.
+/// Appends one copy for each part, for tensors whose memory formats differ.
 static egraph_status add_part_moves(eg_cuda_builder *builder, const cut_tensor *cut) {
   eg_block whole = block_of_tensor(whole_place(cut), cut->whole);
   for (uint32_t i = 0; i < cut->count; i++) {
@@ -249,8 +249,7 @@ EG_DEVICE_STAGE(run_gather, eg_gathering, "gather kernel",
                 eg_launch_gather(work, addresses[0], addresses[1], addresses[2],
                                  device->fault, device->stream))
 
-/// Describes gathering along an axis of a table by operand 1; `whole` is the attribute
-/// slot of that name.
+/// Describes gathering along an axis of a table by operand 1; `whole` is its slot.
 static eg_gathering gathering_of(const eg_node_spec *spec, const eg_type *table,
                                  int64_t axis, eg_attr_slot whole) {
   const eg_axis_view view = eg_axis_view_of(table, axis);

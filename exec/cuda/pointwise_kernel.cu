@@ -21,8 +21,7 @@ template <typename T> __device__ static T floor_mod(T x, T y) {
   return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
 }
 
-// Divides integers: INT64_MIN / -1 does not fit and wraps to itself; a division by zero
-// gives 0.
+// Divides integers: INT64_MIN / -1 wraps to itself; a division by zero gives 0.
 __device__ static int64_t int_div(int64_t x, int64_t y) {
   if (y == 0) return 0;
   return y == -1 ? static_cast<int64_t>(0 - static_cast<uint64_t>(x)) : x / y;
@@ -175,7 +174,7 @@ __global__ void join_kernel(const eg_join work, const join_parts parts, void *wh
   const int64_t width = work.ends[work.parts - 1] / unit;
   for (int64_t i = first_item(); i < work.rows * width; i += item_step()) {
     const int64_t row = i / width, at = (i - row * width) * unit;
-    int32_t low = 0, high = work.parts - 1; // the part of `at` is in [low, high]
+    int32_t low = 0, high = work.parts - 1; // the part that contains `at` is in [low, high]
     while (low < high) {
       const int32_t middle = (low + high) / 2;
       if (at < work.ends[middle])

@@ -1,12 +1,12 @@
 // Matrix products on cuBLASLt, and einsums.
 //
-// A stage for a matrix product: result = alpha op(a) op(b) + beta z, with bias and
+// A stage computes a matrix product: result = alpha op(a) op(b) + beta z, with bias and
 // activation where cuBLASLt can include them.
 //
-// cuBLASLt uses columns, our matrices are row-major: for cuBLASLt a row-major matrix is
-// its own transpose. Therefore it computes resultT = bT aT, and b comes first in every
-// call. The innermost batch dimension is a strided batch, the others are a loop. float32
-// is computed without TF32.
+// cuBLASLt's matrices are stored by columns, egraph's by rows: for cuBLASLt a row-major
+// matrix is its own transpose. Therefore it computes resultT = bT aT, and b comes first
+// in every call. The innermost batch dimension is a strided batch, the others are a loop.
+// float32 is computed without TF32.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/device_families.h"
 
@@ -19,32 +19,32 @@
 typedef struct device_product {
   int64_t m, n, k;
   bool trans_a, trans_b;
-  int64_t step_a, step_b, step_result; // from row to row as stored; 0: rows are packed
+  int64_t step_a, step_b, step_result; // from stored row to row; 0: rows are packed
   eg_loop_plan batch;                  // tensors: result, a, b
   egraph_dtype dtype;
   double alpha, beta;            // factors of the product and of z
-  bool has_bias, has_z, has_act; // in the call; bias is a row, z lies like the result
+  bool has_bias, has_z, has_act; // in the call; z is stored like the result
   eg_act act;                    // RELU or GELU_TANH
 } device_product;
 
-enum { MOST_LOOPS = 1024 }; // calls for one product
+enum { MOST_LOOPS = 1024 }; // most calls of cuBLASLt for one product
 
 /// A stage that computes a product. Addresses: result, a, b, then bias and z if present.
 typedef struct product_payload {
   cublasLtMatmulDesc_t desc;
-  cublasLtMatrixLayout_t a, b, result; // in cuBLASLt's view
+  cublasLtMatrixLayout_t a, b, result; // as cuBLASLt sees the matrices
   cublasLtMatmulAlgo_t algo[2];        // [1]: all addresses are multiples of WIDE
   union {
     float f;
     double d;
   } alpha, beta;
   bool has_bias, has_z;
-  uint32_t loops; // dimensions
+  uint32_t loops; // number of batch dimensions in the loop
   int64_t dims[EGRAPH_MAX_RANK];
   int64_t steps[EG_LOOP_TENSORS][EGRAPH_MAX_RANK]; // bytes
 } product_payload;
 
-enum { WIDE = 16 }; // bytes
+enum { WIDE = 16 }; // bytes to which algo[1] needs addresses aligned
 
 static void release_product(void *data) {
   product_payload *payload = data;
@@ -149,7 +149,7 @@ static egraph_status find_algo(const eg_cuda_device *device, const product_paylo
   return EGRAPH_OK;
 }
 
-/// Gives the innermost batch dimension to the library, and loops over the others.
+/// Gives the innermost batch dimension to cuBLASLt, and plans loops over the others.
 static egraph_status plan_loops(const device_product *plan, const eg_device_loop *batch,
                                 product_payload *out) {
   int64_t calls = 1, element = (int64_t)eg_dtype_bytes(plan->dtype);
@@ -248,8 +248,8 @@ static egraph_status run_product(const eg_cuda_device *device, const void *paylo
   }
 }
 
-/// Appends the product. Places: result, a, b, then bias and z if included. Fails with
-/// EGRAPH_E_UNSUPPORTED when no kernel includes all of them.
+/// Appends the product. The places are: result, a, b, then bias and z if included. Fails
+/// with EGRAPH_E_UNSUPPORTED when no kernel includes all of them.
 static egraph_status append_product(eg_cuda_builder *builder,
                                     const device_product *product,
                                     const eg_device_place *places) {
@@ -356,7 +356,7 @@ static egraph_status add_best_product(eg_cuda_builder *builder, device_product *
                                       uint32_t bias, uint32_t z) {
   egraph_status status = add_product(builder, plan, bias, z);
   if (status != EGRAPH_E_UNSUPPORTED || !(plan->has_bias || plan->has_act)) return status;
-  // An activation must come after all that it applies to.
+  // The activation is applied last, so it cannot be included when the bias is not.
   plan->has_bias = plan->has_act = false;
   return add_product(builder, plan, bias, z);
 }

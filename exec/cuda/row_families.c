@@ -9,8 +9,8 @@
 EG_DEVICE_STAGE(run_reduction, eg_reduction, "reduction kernel",
                 eg_launch_reduction(work, addresses[0], addresses[1], device->stream))
 
-/// Folds the dimensions of operand 0 whose bit is set; `kept_strides` are the strides of
-/// the result in the operand's dimensions.
+/// Appends a fold over the dimensions of operand 0 whose bit in `folded` is set;
+/// `kept_strides` are the strides of the result in the operand's dimensions.
 static egraph_status add_reduction(eg_cuda_builder *builder, eg_op op, uint32_t folded,
                                    const int64_t *kept_strides, bool take_last) {
   const eg_type *x = &builder->spec->inputs[0];
@@ -139,7 +139,7 @@ egraph_status eg_cuda_cum_sum(eg_cuda_builder *builder) {
 EG_DEVICE_STAGE(run_norm_rows, eg_norm_rows, "normalization kernel",
                 eg_launch_norm_rows(work, addresses, device->stream))
 
-// Runs a normalization without a shift: its address is NULL.
+// Runs a normalization without a shift: the address of the shift is NULL.
 static egraph_status run_norm_rows_unshifted(const eg_cuda_device *device,
                                              const void *payload,
                                              void *const *addresses) {

@@ -9,8 +9,8 @@ EG_VEC_DEFINE(eg_serial_list, uint64_t);
 /// A series that was submitted before.
 typedef struct known_series {
   eg_serial_list serials;
-  cudaGraphExec_t replay; // NULL: not captured
-  bool is_refused;        // it could not be captured
+  cudaGraphExec_t replay; // NULL: the series was not captured
+  bool is_refused;        // the series could not be captured
 } known_series;
 
 struct eg_series {
@@ -19,7 +19,7 @@ struct eg_series {
   bool is_eager;
   uint64_t serials;                   // serial numbers given so far
   eg_item_list noted;                 // launches since the last flush
-  known_series known[EG_MOST_SERIES]; // the first `count`
+  known_series known[EG_MOST_SERIES]; // `count` entries are in use
   uint32_t count, oldest;
   egraph_status failed; // error of a flush that could not report it
 };
@@ -103,7 +103,7 @@ static egraph_status remember(eg_series *series) {
   return EGRAPH_OK;
 }
 
-/// Captures the noted launches; when the capture is refused, replay stays NULL and the
+/// Captures the noted launches. A refused capture leaves replay NULL and the
 /// stream usable.
 static void capture(const eg_series *series, known_series *known) {
   cudaStream_t stream = series->device->stream;

@@ -1,10 +1,10 @@
-// A series of runs between begin and end. Runs are only noted; when the series is
-// complete (end, wait, a transfer, a move between ranks) they go to the device. A series
-// that repeats an earlier one is replayed as one CUDA graph, which is captured when it
-// runs for the second time; other series are submitted launch by launch. A series with a
-// run that cannot be captured (a copy to the host) always goes launch by launch. The
-// latest EG_MOST_SERIES series are remembered, so a step that moves cut into pieces is
-// replayed piece by piece.
+// The series of runs between begin and end of the back-end. A run is only noted at first;
+// when the series is complete (end, wait, a transfer, a move between ranks) all noted
+// runs go to the device. A series that repeats an earlier one is replayed as one CUDA
+// graph, which is captured when it runs for the second time; other series are submitted
+// launch by launch. A series with a run that cannot be captured (a copy to the host)
+// always goes launch by launch. The latest EG_MOST_SERIES series are remembered, so a
+// step that moves cut into pieces is replayed piece by piece.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_SERIES_H
 #define EG_EXEC_SERIES_H
@@ -15,12 +15,12 @@ typedef struct eg_series eg_series;
 
 enum { EG_MOST_SERIES = 256 };
 
-/// A launch within a series; the first member of every launch of this back-end.
+/// A launch as a series sees it: the first member of every launch of this back-end.
 typedef struct eg_series_item {
   eg_launch base;
   eg_series *series;
-  uint64_t serial; // unique among the launches of a back-end, never used again
-  bool is_host;    // it waits for the device, so it cannot be captured
+  uint64_t serial; // unique among all launches that the back-end ever has
+  bool is_host;    // the launch waits for the device, so it cannot be captured
   /// Puts the work on the stream, or runs it on the host.
   egraph_status (*submit)(struct eg_series_item *item);
 } eg_series_item;
@@ -29,7 +29,7 @@ egraph_status eg_series_create(egraph_allocator alloc, const eg_cuda_device *dev
                                bool is_eager, eg_series **out);
 void eg_series_destroy(eg_series *series); // NULL is allowed
 uint64_t eg_series_serial(eg_series *series);
-/// Notes a run, or submits it at once when the series is eager. The item must live until
+/// Notes a run, or submits it at once when the series is eager. `item` must live until
 /// the series is flushed.
 egraph_status eg_series_add(eg_series *series, eg_series_item *item);
 /// Submits all noted runs and empties the list.

@@ -115,7 +115,7 @@ egraph_status eg_cuda_add_move(eg_cuda_builder *builder, uint32_t rank,
   return eg_cuda_add(builder, run_move, &move, sizeof move, NULL, places, 2);
 }
 
-/// Keeps the plan, too: later operators may be joined to the stage.
+/// Also keeps the plan, because later operators may be joined to the stage.
 typedef struct pointwise_payload {
   eg_pointwise work;
   eg_loop_plan plan;
@@ -212,7 +212,7 @@ egraph_status eg_cuda_add_act(eg_cuda_builder *builder) {
   const eg_type *result = &builder->spec->results[0];
   eg_pointwise_operand operand = {eg_device_result(0), result};
   double params[2] = {fused.alpha, fused.beta};
-  // These operators have their own parameters.
+  // These operators have parameters of their own.
   if (op == EG_OP_GELU) params[0] = fused.act == EG_ACT_GELU_TANH;
   eg_compute compute;
   if (!eg_compute_of(result->dtype, &compute)) return eg_cuda_refuse(builder, "uint64");

@@ -10,22 +10,21 @@
 /// Fills the strides of an operand in the dimensions of a result to which it broadcasts.
 void eg_spread_strides(const eg_type *result, const eg_type *operand, int64_t *out);
 
-/// Dimensions of a loop before merging.
+/// The dimensions of a loop before they are merged.
 typedef struct eg_loop_plan {
   uint32_t rank, tensors;
   int64_t dims[2 * EGRAPH_MAX_RANK];
   int64_t strides[EG_LOOP_TENSORS][2 * EGRAPH_MAX_RANK];
 } eg_loop_plan;
-/// Appends a dimension; strides[t] for each tensor.
+/// Appends a dimension; tensor t has stride strides[t] along it.
 void eg_loop_add(eg_loop_plan *plan, int64_t dim, const int64_t *strides);
-/// Orders the dimensions as in tensor 0's memory and merges them. False when more than
+/// Sorts dimensions as in tensor 0's memory, merges them; false: more than
 /// EG_LOOP_RANK remain.
 bool eg_loop_merge(const eg_loop_plan *plan, eg_device_loop *out);
 
 /// Finds the type in which arithmetic of a dtype is done; false for uint64.
 bool eg_compute_of(egraph_dtype dtype, eg_compute *out);
-/// Finds the type in which sums of a dtype are accumulated: float64 for floats; false for
-/// uint64 and bool.
+/// Finds the type for sums of a dtype: float64 for floats; false for uint64 and bool.
 bool eg_accumulation_of(egraph_dtype dtype, eg_compute *out);
 
 /// A block of elements of a tensor: its beginning, and the strides of its dimensions.
@@ -49,8 +48,8 @@ egraph_status eg_cuda_add_pointwise(eg_cuda_builder *builder, eg_op op,
 /// Appends result 0 = value.
 egraph_status eg_cuda_add_fill(eg_cuda_builder *builder, double value);
 
-/// Append stages after a contraction that did not include them: result 0 = act(result 0 +
-/// scale * addend ...), stage by stage.
+/// These functions append what a contraction could not include: result 0 = act(result 0 +
+/// scale * addend ...), one stage for each operation.
 egraph_status eg_cuda_add_addend(eg_cuda_builder *builder, uint32_t operand,
                                  const eg_type *type);
 egraph_status eg_cuda_add_act(eg_cuda_builder *builder);

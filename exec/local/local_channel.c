@@ -1,4 +1,4 @@
-// A collective is a meeting of its group:
+// A collective is a meeting of the ranks of its group, the members:
 //
 //   begin       everyone posts its collective; waits for the others until the deadline
 //   work        everyone reads the others' buffers and writes its own
@@ -9,11 +9,11 @@
 // beginning all members only copy memory, so all of them leave, whatever fails. The first
 // thread that changes the value of the gate decides whether a meeting begins or fails.
 //
-// A rank may overwrite memory that it lent in meeting k once all have left k. Either it
-// waits for that (settle), or it has passed the beginning of k + 1, which all members
-// join after k. Until then others also read the collective that it posted for k.
-// Therefore a member posts in two places in turn: it posts for k + 2 when k + 1 has
-// begun, and all have left k.
+// A rank may overwrite memory that it lent in meeting k once all have left k. Either the
+// rank waits for that (settle), or meeting k + 1 has begun, which all members join after
+// k. Before that, other members also read the collective that the rank posted for k.
+// Therefore a member has two entries for posts, used in turn: it posts for k + 2 when k +
+// 1 has begun, so that all have left k.
 // SPDX-License-Identifier: Apache-2.0
 #define _POSIX_C_SOURCE 200809L // clock_gettime
 #include "exec/local/local_channel.h"
@@ -28,14 +28,14 @@
 #include "exec/channel.h"
 #include "exec/gate.h"
 
-/// The value of a gate: TURN times the number of times at which all members were there,
-/// plus FAILED when the channel has failed.
+/// The value of a gate: TURN times the number of meetings that have begun, plus FAILED
+/// when the channel has failed.
 enum { FAILED = 1, TURN = 2 };
 
 /// The state of a member of a meeting.
 typedef struct member {
-  atomic_uint posted;      // number of collectives that it has posted
-  uint32_t begun;          // number of these that have begun; only the member reads it
+  atomic_uint posted; // number of collectives that it has posted
+  uint32_t begun; // number of its collectives that have begun; only the member reads it
   eg_collective wishes[2]; // collective number k is at k % 2
 } member;
 
@@ -79,8 +79,7 @@ static egraph_status fail_again(eg_local_hub *hub) {
   return EG_FAIL(hub->failed, "%s", hub->message);
 }
 
-/// Ends the channel, with the lock held: threads that wait to arrive go on. The first
-/// failure stays.
+/// Ends the channel, with the lock held: waiting threads go on. The first failure stays.
 static void end_hub(eg_local_hub *hub, egraph_status status, const char *message) {
   if (hub->failed != EGRAPH_OK) return;
   snprintf(hub->message, sizeof hub->message, "%s", message);
@@ -137,7 +136,7 @@ static struct timespec time_after(double seconds) {
   return now;
 }
 
-/// True when the turn in progress at gate value `seen` is over.
+/// True when all members have arrived since the gate had value `seen`.
 static bool has_turned(uint32_t value, uint32_t seen) {
   return value / TURN != seen / TURN;
 }
@@ -158,8 +157,8 @@ static uint32_t first_missing(const meeting *m, uint32_t posted) {
   return place;
 }
 
-/// Ends the channel at the deadline, unless all have arrived at the last moment. Returns
-/// the value of the gate.
+/// Ends the channel at the deadline, unless all have just arrived. Returns the
+/// gate's value.
 static uint32_t give_up(local_channel *channel, meeting *m, uint32_t seen,
                         const eg_group *group, const eg_collective *what) {
   eg_local_hub *hub = channel->hub;
@@ -196,7 +195,7 @@ static egraph_status arrive(local_channel *channel, meeting *m, const eg_group *
   return has_turned(value, seen) ? EGRAPH_OK : fail_again(hub);
 }
 
-/// Waits for all members; they always come, whatever else has failed.
+/// Waits for all members; after the beginning of a meeting every member comes.
 static void join_meeting(local_channel *channel, meeting *m) {
   uint32_t seen = m->turned.value;
   if (is_last(m)) {
@@ -210,7 +209,8 @@ static void join_meeting(local_channel *channel, meeting *m) {
 
 static void leave(meeting *m) {
   if (atomic_fetch_add(&m->leaving, 1) + 1 < m->size) return;
-  m->leaving = 0; // no member leaves the next meeting before this one begins it
+  m->leaving =
+      0; // safe: no member leaves the next meeting before this member has begun it
   atomic_fetch_add(&m->left.value, 1);
   eg_gate_wake(&m->left, m->size);
 }
@@ -319,8 +319,7 @@ static void (*const works[EG_COLLECTIVE_KINDS])(const work *) = {
     // NULL: a barrier has no work
 };
 
-/// Checks that the collectives match. All members see the same, so all of them work or
-/// none does.
+/// Checks that the collectives match. All members see the same, so they all work or none.
 static egraph_status check_wishes(const local_channel *channel, const meeting *m,
                                   const eg_group *group, uint32_t begun) {
   const eg_collective *first = wish_of(m, 0, begun);

@@ -8,8 +8,8 @@
 // process should end, and mpirun will end the others.
 //
 // Every collective is rounds of messages between pairs of ranks: a message has the
-// collective, then at most a chunk of data. Pairs are enough for our own order of
-// reductions, for deadlines, and for naming missing ranks; MPI's collectives have none.
+// collective, then at most a chunk of data. With pairs, the channel decides the order of
+// reductions, keeps deadlines and names missing ranks; MPI's collectives do none of this.
 //
 //   span of a peer     what goes to it and what comes from it, in rounds
 //   slots              a message to and one from each peer; the channel's own memory, so
@@ -51,14 +51,14 @@ typedef struct mpi_channel {
   MPI_Comm comm;
   bool owns_mpi, has_comm;
   bool is_opening;               // MPI may still write to `comm`
-  uint32_t ranks, places;        // places of the largest group
+  uint32_t ranks, places;        // number of ranks; size of the largest group
   mpi_slot *outgoing, *incoming; // [places]
   mpi_span *spans;               // [places]
   const void **parts;            // [places]
   MPI_Request *receives, *sends; // [places]
   MPI_Request *notes;            // [ranks]
   eg_arena arena;                // memory of these arrays
-  mpi_note own_note;             // note that `notes` send
+  mpi_note own_note;             // the note that requests `notes` send
   egraph_status failed;
   char message[EG_MESSAGE_BYTES];
 } mpi_channel;
@@ -393,8 +393,7 @@ static bool give_up_requests(mpi_channel *channel) {
   return received && sent && noted;
 }
 
-// Destroys the channel. Memory to which MPI may still write is not freed: the process is
-// about to end.
+// Destroys the channel. Memory to which MPI may still write stays: the process is ending.
 static void mpi_destroy(eg_channel *base) {
   mpi_channel *channel = (mpi_channel *)base;
   bool is_idle = !channel->is_opening,
@@ -508,7 +507,8 @@ static egraph_status mpi_create(const egraph_allocator *alloc, const eg_mesh *me
   *out = &channel->base;
   return EGRAPH_OK;
 failed:
-  if (status == EGRAPH_E_CANCELLED) channel->failed = status; // nobody to finalize with
+  if (status == EGRAPH_E_CANCELLED)
+    channel->failed = status; // MPI_Finalize would wait for the other ranks
   mpi_destroy(&channel->base);
   return status;
 }

@@ -17,7 +17,7 @@ typedef struct nccl_transport {
   eg_transport base;
   int device;
   cudaStream_t stream;
-  cudaEvent_t event; // recorded after the collective begun last
+  cudaEvent_t event; // recorded after the last collective that has begun
   ncclComm_t comms[EG_MAX_MESH_AXES];
   phase phases[EG_MAX_MESH_AXES];
 } nccl_transport;
@@ -180,7 +180,7 @@ static egraph_status ask_nccl(ncclComm_t comm, bool *out_is_done) {
 static egraph_status ask_event(const nccl_transport *transport, bool *out_is_done) {
   cudaError_t code = cudaEventQuery(transport->event);
   *out_is_done = code == cudaSuccess;
-  if (code == cudaErrorNotReady) (void)cudaGetLastError(); // it is no failure
+  if (code == cudaErrorNotReady) (void)cudaGetLastError(); // "not ready" is no failure
   return code == cudaErrorNotReady ? EGRAPH_OK : check_cuda(code, "collective");
 }
 
@@ -205,8 +205,9 @@ static egraph_status nccl_poll(eg_transport *base, uint32_t axis, bool *out_is_d
 
 // ---- life -------------------------------------------------------------------------
 
-// Aborts all communicators. NCCL's regular end involves all ranks, and may wait for them;
-// an abort does not. The channel ensures that nothing is running, unless it has failed.
+// Aborts all communicators. NCCL's regular end involves all ranks, and may wait for
+// them; an abort waits for none. The channel ensures that nothing is running, unless it
+// has failed.
 static void nccl_give_up(eg_transport *base) {
   nccl_transport *transport = (nccl_transport *)base;
   (void)cudaSetDevice(transport->device);

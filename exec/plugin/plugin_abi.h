@@ -8,8 +8,8 @@
 
 #include "exec/device_channel.h"
 
-/// Changes whenever an interface between core and plugin changes: a hand-counted number,
-/// and the sizes of shared tables and structs.
+/// Identifies the interface between core and plugin: a number counted by hand, and the
+/// sizes of shared tables and structs.
 #define EG_PLUGIN_ABI                                                                    \
   (UINT64_C(6) << 56 | (uint64_t)EG_OP_COUNT << 40 | (uint64_t)EG_A_COUNT << 24 |        \
    (uint64_t)(sizeof(eg_backend_vtable) + sizeof(eg_program_info) + sizeof(eg_type) +    \
