@@ -63,13 +63,6 @@ static egraph_status copy_data(const eg_engine *engine, eg_engine *copy) {
   return EGRAPH_OK;
 }
 
-static egraph_status copy_arrays(const eg_engine *engine, eg_engine *copy) {
-  EG_ENGINE_STATE_ARRAYS(COPY_ARRAY)
-  EG_ENGINE_MAPS(COPY_MAP)
-  EG_TRY(copy_ops(engine, copy));
-  return copy_data(engine, copy);
-}
-
 egraph_status eg_engine_clone(const eg_engine *engine, eg_engine **out) {
   EG_HELD(eg_engine, copy);
   EG_TRY(eg_alloc(engine->alloc, 1, sizeof *copy, &copy));
@@ -79,7 +72,10 @@ egraph_status eg_engine_clone(const eg_engine *engine, eg_engine **out) {
   copy->data_cap = 0;
   EG_ENGINE_ARRAYS(EMPTY_ARRAY)
   EG_ENGINE_MAPS(EMPTY_MAP)
-  EG_HAND_OVER(copy_arrays(engine, copy), copy, out);
+  EG_ENGINE_STATE_ARRAYS(COPY_ARRAY)
+  EG_ENGINE_MAPS(COPY_MAP)
+  EG_TRY(copy_ops(engine, copy));
+  EG_HAND_OVER(copy_data(engine, copy), copy, out);
 }
 
 // ---- the stack ------------------------------------------------------------------------
@@ -229,13 +225,6 @@ static egraph_status copy_log(const eg_engine *engine, eg_engine *out) {
                           engine->log_unions.len);
 }
 
-static egraph_status copy_rest(pruning *p, eg_engine *out) {
-  EG_TRY(copy_log(p->engine, out));
-  EG_TRY(copy_nodes(p, out));
-  EG_TRY(copy_classes(p->engine, out));
-  return eg_engine_reindex(out);
-}
-
 /// Exchanges the engine and `other`, except for the pushed states.
 static void replace_engine(eg_engine *engine, eg_engine *other) {
   assert(eg_engine_is_clean(other));
@@ -255,7 +244,10 @@ static egraph_status prune_into_copy(pruning *p,
   eg_engine_options options = {.record = p->engine->record};
   if (p->engine->analysis.data_size != 0) options.analysis = &p->engine->analysis;
   EG_TRY(eg_engine_create(&p->engine->alloc, &options, &other));
-  EG_TRY(copy_rest(p, other));
+  EG_TRY(copy_log(p->engine, other));
+  EG_TRY(copy_nodes(p, other));
+  EG_TRY(copy_classes(p->engine, other));
+  EG_TRY(eg_engine_reindex(other));
   replace_engine(p->engine, other);
   return EGRAPH_OK;
 }

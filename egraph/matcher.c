@@ -144,12 +144,6 @@ static bool fits_step(const eg_cursor *c, uint32_t at, uint32_t node) {
                           eg_engine_head(c->engine, node)->payload);
 }
 
-static bool is_candidate_possible(const eg_cursor *c, const eg_step *step) {
-  if (c->search.is_possible == NULL) return true;
-  eg_match so_far = {.vars = c->registers, .nodes = c->nodes};
-  return c->search.is_possible(c->search.user, step->order, &so_far);
-}
-
 static bool settle_node(const eg_cursor *c, uint32_t at, uint32_t node) {
   const eg_step *step = &c->plan->steps[at];
   if (!fits_step(c, at, node)) return false;
@@ -162,7 +156,9 @@ static bool settle_node(const eg_cursor *c, uint32_t at, uint32_t node) {
   c->nodes[step->term].id = node;
   c->frames[at].is_fresh =
       eg_engine_is_fresh(c->engine, node) || (at != 0 && c->frames[at - 1].is_fresh);
-  return is_candidate_possible(c, step);
+  if (c->search.is_possible == NULL) return true;
+  eg_match so_far = {.vars = c->registers, .nodes = c->nodes};
+  return c->search.is_possible(c->search.user, step->order, &so_far);
 }
 
 static bool next_parent(eg_cursor *c, uint32_t at, frame *f) {

@@ -46,14 +46,10 @@ static bool is_known(const compiler *c, uint32_t term) {
   return c->is_bound[c->program->registers[term]];
 }
 
-static bool are_children_known(const compiler *c, uint32_t term) {
+static bool can_look_up(const compiler *c, uint32_t term) {
   for (uint32_t i = 0; i < c->pattern->terms[term].arity; i++)
     if (!is_known(c, child_of(c->pattern, term, i))) return false;
-  return true;
-}
-
-static bool can_look_up(const compiler *c, uint32_t term) {
-  return c->pattern->terms[term].exact && are_children_known(c, term);
+  return c->pattern->terms[term].exact;
 }
 
 static void emit_moves(compiler *c, uint32_t term) {
@@ -278,17 +274,12 @@ static bool has_free_variables(const eg_match_plan *plan) {
   return false;
 }
 
-static uint32_t count_atoms(const compiler *c) {
-  uint32_t atoms = 0;
-  for (uint32_t i = 0; i < c->order_count; i++)
-    atoms += c->pattern->terms[c->order[i]].kind == EG_PATTERN_NODE;
-  return atoms;
-}
-
 /// Makes the plans of a program whose terms are ordered. Fails with EGRAPH_E_MEMORY.
 static egraph_status make_plans(compiler *c) {
   eg_matcher *program = c->program;
-  uint32_t atoms = count_atoms(c);
+  uint32_t atoms = 0;
+  for (uint32_t i = 0; i < c->order_count; i++)
+    atoms += c->pattern->terms[c->order[i]].kind == EG_PATTERN_NODE;
   EG_TRY(eg_arena_alloc(&program->arena, 1 + atoms, sizeof *program->plans,
                         &program->plans));
   program->plan_count = 1;

@@ -33,11 +33,6 @@ static void set_next(eg_task_graph *graph, uint32_t task, double time) {
   eg_event_queue_set(&graph->queue, eg_event_number(EG_EVENT_NEXT, task), time);
 }
 
-/// True when a recomputed task has not ended.
-static bool is_awaited(const eg_task *task) {
-  return task->state != EG_TASK_KNOWN && task->state != EG_TASK_ENDED;
-}
-
 /// True when a task still starts as in the last simulation.
 static bool keeps_start(const eg_task *task) {
   return task->state == EG_TASK_KNOWN || task->state == EG_TASK_REPLAYED;
@@ -95,7 +90,7 @@ static void wait_for_others(eg_task_graph *graph, uint32_t number) {
   task->unresolved = 0;
   for (uint32_t e = task->in; e != EG_TASK_NONE; e = graph->edges.data[e].next_in) {
     const eg_task *from = &graph->tasks.data[graph->edges.data[e].from];
-    bool awaited = is_awaited(from);
+    bool awaited = from->state != EG_TASK_KNOWN && from->state != EG_TASK_ENDED;
     task->unresolved += awaited;
     ready = later(ready, awaited ? from->due : from->end);
   }

@@ -58,14 +58,6 @@ uint32_t eg_rule_sum_of(const eg_rule_sum *sum, uint32_t parameter_count,
   return total;
 }
 
-/// Counts the parameters that are lengths of sequences.
-static uint32_t count_lengths(const eg_rule_schema *schema) {
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < schema->parameter_count; i++)
-    count += schema->parameters[i].operators == NULL;
-  return count;
-}
-
 eg_op eg_rule_spot_op(const eg_rule_spot *spot, const uint32_t *values) {
   assert(spot->parameter == EG_RULE_NONE || values[spot->parameter] < EG_OP_COUNT);
   return spot->parameter == EG_RULE_NONE ? spot->op : (eg_op)values[spot->parameter];
@@ -108,7 +100,10 @@ static bool choose_operator(const eg_rule_schema *schema, uint32_t parameter,
 
 bool eg_rule_case_choose(const eg_rule_schema *schema, uint32_t *out) {
   static const uint32_t one[] = {2, 1, 3, 0, 4, 5}, several[] = {1, 2, 3, 0, 4, 5};
-  const uint32_t *counts = count_lengths(schema) > 1 ? several : one;
+  uint32_t lengths = 0; // parameters that are lengths of sequences
+  for (uint32_t i = 0; i < schema->parameter_count; i++)
+    lengths += schema->parameters[i].operators == NULL;
+  const uint32_t *counts = lengths > 1 ? several : one;
   for (size_t k = 0; k < sizeof one / sizeof *one; k++) {
     bool is_legal = true;
     for (uint32_t i = 0; i < schema->parameter_count; i++)

@@ -123,13 +123,6 @@ static egraph_status read_let(eg_rule_reader *reader, const eg_sexpr *form) {
   return eg_rule_lets_push(&reader->lets, let);
 }
 
-static egraph_status read_lets(eg_rule_reader *reader, const eg_sexpr *form) {
-  for (uint32_t i = 2; i < form->count; i++)
-    if (eg_sexpr_is_form(&form->children[i], "let"))
-      EG_TRY(read_let(reader, &form->children[i]));
-  return EGRAPH_OK;
-}
-
 static egraph_status read_conditions(eg_rule_reader *reader, const eg_sexpr *when) {
   for (uint32_t i = 1; when != NULL && i < when->count; i++) {
     uint32_t expr;
@@ -174,7 +167,9 @@ static egraph_status read_direction(eg_rule_reader *reader, const eg_sexpr *form
   rule->pattern_term_count = (uint32_t)reader->terms.len;
   rule->root_count = (uint32_t)reader->roots.len;
   reader->in_pattern = false;
-  EG_TRY(read_lets(reader, form));
+  for (uint32_t i = 2; i < form->count; i++)
+    if (eg_sexpr_is_form(&form->children[i], "let"))
+      EG_TRY(read_let(reader, &form->children[i]));
   EG_TRY(eg_rule_read_roots(reader, rule->reversed ? parts->lhs : parts->rhs));
   EG_TRY(read_conditions(reader, parts->when));
   EG_TRY(eg_rule_read_moves(reader, rule));

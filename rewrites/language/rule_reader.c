@@ -246,19 +246,6 @@ static egraph_status check_argument(eg_rule_reader *reader, const eg_sexpr *at,
                        letter == 'n' ? ", or lists and integers," : "");
 }
 
-static eg_rule_kind result_kind(char letter, const joined *kinds) {
-  eg_rule_kind kind;
-  if (find_letter(letter, &kind)) return kind;
-  return letter == 'n' ? kinds->number : kinds->any;
-}
-
-/// Gives the first of two arguments the kind of the second, as in (= float32 (dtype ?x)).
-static void settle_first_symbol(eg_rule_reader *reader, const uint32_t *args,
-                                uint32_t count) {
-  if (count >= 2 && reader->exprs.data[args[1]].kind == EG_RULE_DTYPE)
-    (void)make_dtype(&reader->exprs.data[args[0]]);
-}
-
 static egraph_status check_count(eg_rule_reader *reader, const eg_sexpr *expr,
                                  const eg_rule_function_info *info, uint32_t count) {
   if ((int)count >= info->min_args &&
@@ -285,14 +272,19 @@ static egraph_status read_call(eg_rule_reader *reader, const eg_sexpr *expr,
     EG_TRY(eg_rule_read_expr(reader, &arg_exprs[i], &args[i]));
   size_t letters = strlen(info->arguments);
   assert(letters != 0 || count == 0);
-  if (info->arguments[0] == 'a') settle_first_symbol(reader, args, count);
+  // The first of two arguments gets the kind of the second: (= float32 (dtype ?x)).
+  if (info->arguments[0] == 'a' && count >= 2 &&
+      reader->exprs.data[args[1]].kind == EG_RULE_DTYPE)
+    (void)make_dtype(&reader->exprs.data[args[0]]);
   joined kinds = {.number = EG_RULE_BOOL, .any = EG_RULE_BOOL};
   for (uint32_t i = 0; i < count; i++) {
     char letter = info->arguments[i < letters ? i : letters - 1];
     EG_TRY(check_argument(reader, &arg_exprs[i], args[i], letter, &kinds));
   }
+  eg_rule_kind kind = info->result == 'n' ? kinds.number : kinds.any;
+  (void)find_letter(info->result, &kind);
   eg_rule_expr call = {.form = EG_RULE_EXPR_CALL,
-                       .kind = result_kind(info->result, &kinds),
+                       .kind = kind,
                        .function = function,
                        .args = args,
                        .arg_count = count};

@@ -462,11 +462,6 @@ egraph_status eg_rules_load(eg_rules *rules, const char *path) {
   return status;
 }
 
-// True for rules that only make variants, and are no gain by themselves.
-static bool is_exploring(const eg_rule *rule) {
-  return strncmp(rule->file, "explore-", strlen("explore-")) == 0;
-}
-
 static egraph_status parse_builtin(eg_rules *rules) {
   for (size_t i = 0; i < eg_builtin_rule_file_count; i++) {
     const eg_builtin_rule_file *file = &eg_builtin_rule_files[i];
@@ -485,7 +480,7 @@ egraph_status eg_rules_add_builtin(eg_rules *rules) {
     return status;
   }
   for (size_t i = before.rules; i < rules->rules.list.len; i++)
-    if (is_exploring(rules->rules.list.data[i]))
+    if (strncmp(rules->rules.list.data[i]->file, "explore-", strlen("explore-")) == 0)
       rules->rules.list.data[i]->enabled = false;
   return EGRAPH_OK;
 }

@@ -81,21 +81,6 @@ static void init_lanes(lane_set *lanes, egraph_allocator alloc, eg_engine *engin
   }
 }
 
-static void deinit_lanes(lane_set *lanes) {
-  for (size_t i = 0; i < EG_DRIVER_LANES; i++)
-    eg_u32s_deinit(&lanes->all[i].words);
-  eg_parts_deinit(&lanes->parts);
-  eg_u32s_deinit(&lanes->sides);
-}
-
-// Counts the words of all buffers.
-static size_t lane_words(const lane_set *lanes) {
-  size_t words = 0;
-  for (size_t i = 0; i < EG_DRIVER_LANES; i++)
-    words += lanes->all[i].words.cap;
-  return words;
-}
-
 // ---- called by rules ------------------------------------------------------------
 
 void eg_lane_reject(eg_lane *lane) { lane->rejected++; }
@@ -187,14 +172,6 @@ static egraph_status search_lanes(lane_set *lanes, uint32_t *out_busy) {
   return eg_parallel_for(lanes->alloc, threads, *out_busy, run_lane, lanes);
 }
 
-// Abandons the searches that are not done.
-static void stop_lanes(lane_set *lanes) {
-  for (size_t i = 0; i < EG_DRIVER_LANES; i++) {
-    eg_cursor_destroy(lanes->all[i].cursor);
-    lanes->all[i].cursor = NULL;
-  }
-}
-
 enum {
   POLL_EVERY = 16, // batches of matches
   // Steps of work, fitted to a core's time.
@@ -234,7 +211,9 @@ static void stop_for(driver_state *driver, eg_stop reason) {
 static void check_budgets(driver_state *driver) {
   const eg_saturation_options *options = driver->options;
   double now = eg_clock_seconds();
-  size_t words = driver->held.cap + lane_words(&driver->lanes);
+  size_t words = driver->held.cap;
+  for (size_t i = 0; i < EG_DRIVER_LANES; i++)
+    words += driver->lanes.all[i].words.cap;
   size_t bytes = driver->rules->bytes(driver->rules->self) + words * sizeof(uint32_t);
   if (bytes > driver->report->peak_bytes) driver->report->peak_bytes = bytes;
   if (now - driver->start >= options->time_limit_seconds)
@@ -355,7 +334,10 @@ static egraph_status run_turn(driver_state *driver) {
   driver->held.len = 0;
   EG_TRY(start_lanes(&driver->lanes));
   egraph_status status = search_parts(driver);
-  stop_lanes(&driver->lanes);
+  for (size_t i = 0; i < EG_DRIVER_LANES; i++) { // abandons the unfinished searches
+    eg_cursor_destroy(driver->lanes.all[i].cursor);
+    driver->lanes.all[i].cursor = NULL;
+  }
   return status;
 }
 
@@ -531,7 +513,10 @@ static void finish_report(const driver_state *driver) {
 }
 
 static void driver_deinit(driver_state *driver) {
-  deinit_lanes(&driver->lanes);
+  for (size_t i = 0; i < EG_DRIVER_LANES; i++)
+    eg_u32s_deinit(&driver->lanes.all[i].words);
+  eg_parts_deinit(&driver->lanes.parts);
+  eg_u32s_deinit(&driver->lanes.sides);
   eg_u32s_deinit(&driver->held);
   eg_free(driver->alloc, driver->is_seen, driver->rules->count, sizeof *driver->is_seen);
   eg_free(driver->alloc, driver->known, driver->rules->count, sizeof *driver->known);

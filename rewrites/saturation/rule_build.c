@@ -19,13 +19,6 @@ void eg_rule_builder_deinit(eg_rule_builder *builder) {
   eg_rule_builder_init(builder, alloc);
 }
 
-static uint32_t most_children(const eg_rule *rule) {
-  uint32_t most = 1;
-  for (uint32_t i = 0; i < rule->term_count; i++)
-    if (rule->terms[i].child_count > most) most = rule->terms[i].child_count;
-  return most;
-}
-
 static egraph_status grow_array(egraph_allocator alloc, uint32_t count, size_t size,
                                 uint32_t *inout_cap, void *inout_array) {
   if (count <= *inout_cap) return EGRAPH_OK;
@@ -36,7 +29,9 @@ static egraph_status grow_array(egraph_allocator alloc, uint32_t count, size_t s
 
 egraph_status eg_rule_builder_reserve(eg_rule_builder *builder, const eg_rule *rule) {
   eg_rule_builder *b = builder;
-  uint32_t children = most_children(rule);
+  uint32_t children = 1;
+  for (uint32_t i = 0; i < rule->term_count; i++)
+    if (rule->terms[i].child_count > children) children = rule->terms[i].child_count;
   EG_TRY(
       grow_array(b->alloc, rule->term_count, sizeof *b->terms, &b->term_cap, &b->terms));
   EG_TRY(grow_array(b->alloc, rule->var_count, sizeof *b->alias, &b->var_cap, &b->alias));

@@ -61,33 +61,22 @@ static bool give_list(eg_rule_env *env, eg_ints list, eg_rule_value *out) {
   return true;
 }
 
-static bool give_dtype(egraph_dtype dtype, eg_rule_value *out) {
-  *out = (eg_rule_value){.kind = EG_RULE_DTYPE, .i = (int64_t)dtype};
-  return true;
-}
-
-static bool is_int(egraph_dtype dtype) {
-  return dtype != EGRAPH_BOOL && !eg_dtype_is_float(dtype);
-}
-
 static bool decide_same_shape(const eg_type *a, const eg_type *b, eg_rule_value *out) {
   return eg_rule_decide_same(dims_of_type(a), dims_of_type(b), out);
-}
-
-/// Gives a number of elements; no value when the number is too large.
-static bool give_elements(const eg_type *type, eg_rule_value *out) {
-  *out = eg_rule_int(eg_type_elements(type));
-  return out->i != INT64_MAX;
 }
 
 OF_TYPE(dim, give_dim(type, args[1].i, out))
 OF_TYPE(axis, give_axis(type, args[1].i, out))
 OF_TYPE(rank, eg_rule_give(eg_rule_int(type->rank), out))
-OF_TYPE(elements, give_elements(type, out))
+OF_TYPE(elements, eg_rule_give(eg_rule_int(eg_type_elements(type)), out) &&
+                      out->i != INT64_MAX) // INT64_MAX: too many to count
 OF_TYPE(shape, give_list(env, dims_of_type(type), out))
-OF_TYPE(dtype, give_dtype(type->dtype, out))
+OF_TYPE(dtype,
+        eg_rule_give((eg_rule_value){.kind = EG_RULE_DTYPE, .i = (int64_t)type->dtype},
+                     out))
 OF_TYPE(is_float, give_bool(eg_dtype_is_float(type->dtype), out))
-OF_TYPE(is_int, give_bool(is_int(type->dtype), out))
+OF_TYPE(is_int,
+        give_bool(type->dtype != EGRAPH_BOOL && !eg_dtype_is_float(type->dtype), out))
 OF_TYPE(is_bool, give_bool(type->dtype == EGRAPH_BOOL, out))
 OF_TYPES(same_shape, decide_same_shape(a, b, out))
 OF_TYPES(same_type,

@@ -195,13 +195,6 @@ static egraph_status find_shared(eg_rule_join *join, const eg_rule_joining *how,
   return EGRAPH_OK;
 }
 
-static uint64_t hash_shared(const eg_rule_join *join, const eg_rule_element *element) {
-  uint64_t hash = 0;
-  for (size_t i = 0; i < join->shared.len; i++)
-    hash = eg_hash_combine(hash, element->words[join->shared.data[i]]);
-  return hash;
-}
-
 static bool has_shared(const void *user, uint32_t set, const void *key) {
   const eg_rule_join *join = user;
   const eg_rule_element *x = key;
@@ -231,7 +224,9 @@ static egraph_status begin_set(eg_rule_join *join, uint32_t element) {
 static egraph_status place_element(eg_rule_join *join, const eg_rule_joining *how,
                                    uint32_t element) {
   const eg_rule_element *it = &join->elements.data[element];
-  uint64_t hash = hash_shared(join, it);
+  uint64_t hash = 0;
+  for (size_t i = 0; i < join->shared.len; i++)
+    hash = eg_hash_combine(hash, it->words[join->shared.data[i]]);
   uint32_t set, last = EG_RULE_NONE, begun = (uint32_t)join->sets.len;
   if (!eg_flatmap_find(&join->by_shared, hash, it, has_shared, join, &set)) {
     EG_TRY(begin_set(join, element));

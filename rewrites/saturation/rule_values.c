@@ -70,11 +70,6 @@ static bool same_ints(eg_ints a, eg_ints b) {
   return true;
 }
 
-static bool same_floats(eg_floats a, eg_floats b) {
-  return a.len == b.len &&
-         (a.len == 0 || memcmp(a.data, b.data, a.len * sizeof *a.data) == 0);
-}
-
 bool eg_rule_literal_fits(const eg_attr *literal, const eg_attr *found) {
   return literal->kind == EG_ATTR_FLOAT
              ? eg_rule_close(literal->f, found->f, EG_RULE_NUMBERS)
@@ -95,7 +90,10 @@ bool eg_rule_values_equal(const eg_rule_env *env, const eg_rule_value *a,
   case EG_RULE_DTYPE:
   case EG_RULE_BOOL: return a->i == b->i;
   case EG_RULE_INTS: return same_ints(a->ints, b->ints);
-  case EG_RULE_FLOATS: return same_floats(a->floats, b->floats);
+  case EG_RULE_FLOATS:
+    return a->floats.len == b->floats.len &&
+           (a->floats.len == 0 || memcmp(a->floats.data, b->floats.data,
+                                         a->floats.len * sizeof *a->floats.data) == 0);
   case EG_RULE_SYMBOL:
   case EG_RULE_STRING: return strcmp(a->text, b->text) == 0;
   case EG_RULE_TENSOR: {

@@ -36,20 +36,16 @@ static uint64_t size_of(const size_search *s, eg_node node) {
   return total;
 }
 
-static egraph_status push_parents(size_search *s, eg_class class) {
-  for (eg_parent p = eg_engine_parents(s->engine, class); p.node.id != EG_NODE_NONE.id;
-       p = eg_engine_next_parent(s->engine, p))
-    EG_TRY(node_vec_push(&s->queue, p.node));
-  return EGRAPH_OK;
-}
-
 static egraph_status improve_class(size_search *s, eg_node node) {
   eg_class class = eg_engine_class_of(s->engine, node);
   best *known = &s->best.data[class.id];
   uint64_t size = size_of(s, node);
   if (size >= known->size) return EGRAPH_OK;
   *known = (best){.size = size, .node = node};
-  return push_parents(s, class);
+  for (eg_parent p = eg_engine_parents(s->engine, class); p.node.id != EG_NODE_NONE.id;
+       p = eg_engine_next_parent(s->engine, p))
+    EG_TRY(node_vec_push(&s->queue, p.node));
+  return EGRAPH_OK;
 }
 
 // Drops the part of the queue that was read, when it is more than half of the queue.

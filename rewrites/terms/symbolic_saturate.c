@@ -77,14 +77,6 @@ static eg_class *built_row(saturation *all, uint32_t term) {
   return all->built.data + (size_t)term * EG_DRIVER_BATCH;
 }
 
-/// Fills the row of a variable with the classes that the matches bind it to.
-static void fill_variable(saturation *all, const eg_symbolic_rule *rule, uint32_t index,
-                          const uint32_t *matches, uint32_t count) {
-  uint32_t var = rule->terms[index].var, words = rule->var_count + rule->root_count;
-  for (uint32_t m = 0; m < count; m++)
-    built_row(all, index)[m].id = matches[m * words + var];
-}
-
 static eg_term_batch batch_of(saturation *all, const eg_symbolic_rule *rule,
                               uint32_t index, uint32_t count) {
   assert(count <= EG_DRIVER_BATCH);
@@ -129,10 +121,12 @@ static egraph_status apply_root(saturation *all, uint32_t index, uint32_t root,
 static egraph_status apply_batch(saturation *all, uint32_t index, const uint32_t *matches,
                                  uint32_t count, uint32_t *inout_unions) {
   const eg_symbolic_rule *rule = eg_symbolic_rule_at(all->symbolic, index);
+  uint32_t words = rule->var_count + rule->root_count;
   for (uint32_t i = rule->lhs_term_count; i < rule->term_count; i++) {
-    if (rule->terms[i].kind == EG_PATTERN_VAR)
-      fill_variable(all, rule, i, matches, count);
-    if (rule->terms[i].kind == EG_PATTERN_VAR || rule->is_root[i]) continue;
+    bool is_var = rule->terms[i].kind == EG_PATTERN_VAR;
+    for (uint32_t m = 0; is_var && m < count; m++) // the classes that matches bind it to
+      built_row(all, i)[m].id = matches[m * words + rule->terms[i].var];
+    if (is_var || rule->is_root[i]) continue;
     eg_term_batch batch = batch_of(all, rule, i, count);
     EG_TRY(eg_engine_add_batch(all->engine, &batch, index, built_row(all, i)));
   }

@@ -52,13 +52,6 @@ static egraph_status add_passes(builder *b, uint32_t stage) {
   return eg_task_graph_add_compute(b->graph, b->of->update[stage], &stream, 1, &update);
 }
 
-static egraph_status add_ports(builder *b) {
-  if (b->of->activations == NULL && b->of->gradients == NULL) return EGRAPH_OK;
-  for (uint32_t i = 0; i < 2 * b->stages; i++)
-    EG_TRY(eg_task_graph_add_link(b->graph, b->of->port_bytes, &b->port.data[i]));
-  return EGRAPH_OK;
-}
-
 /// Makes task `to` wait for the results of task `from`, which are sent from part to part.
 static egraph_status connect(builder *b, const eg_pipeline_message *message,
                              uint32_t from_part, uint32_t from, uint32_t to_part,
@@ -100,7 +93,9 @@ egraph_status eg_pipeline_simulate(const eg_pipeline *pipeline, egraph_allocator
   EG_TRY(eg_doubles_resize(&b.busy, b.stages));
   for (uint32_t s = 0; s < b.stages; s++)
     EG_TRY(add_passes(&b, s));
-  EG_TRY(add_ports(&b));
+  bool has_messages = pipeline->activations != NULL || pipeline->gradients != NULL;
+  for (uint32_t i = 0; has_messages && i < 2 * b.stages; i++)
+    EG_TRY(eg_task_graph_add_link(b.graph, pipeline->port_bytes, &b.port.data[i]));
   for (uint32_t part = 0; part + 1 < b.parts; part++)
     EG_TRY(connect_parts(&b, part));
   for (uint32_t m = 0; m < b.micro_batches; m++)

@@ -191,13 +191,6 @@ static egraph_status place_life(memory_sum *m, const eg_life *life) {
   return EGRAPH_OK;
 }
 
-static egraph_status place_lives(memory_sum *m) {
-  EG_TRY(eg_plan_lives(m->plan, m->lives.alloc, &m->lives));
-  for (size_t i = 0; i < m->lives.len; i++)
-    EG_TRY(place_life(m, &m->lives.data[i]));
-  return EGRAPH_OK;
-}
-
 /// Sorts by time; at equal times, ends come before beginnings.
 static int by_time(const void *a, const void *b) {
   const memory_event *x = a, *y = b;
@@ -244,7 +237,9 @@ static egraph_status sum_memory(const eg_plan *plan, eg_plan_simulation *s) {
   m.s = s;
   EG_TRY(find_tasks(&m));
   EG_TRY(find_reads(&m));
-  EG_TRY(place_lives(&m));
+  EG_TRY(eg_plan_lives(plan, m.lives.alloc, &m.lives));
+  for (size_t i = 0; i < m.lives.len; i++)
+    EG_TRY(place_life(&m, &m.lives.data[i]));
   EG_TRY(draw_curve(&m));
   return find_alive(&m);
 }

@@ -262,13 +262,6 @@ static egraph_status add_task(maker *m, uint32_t run, uint32_t *last) {
   return EGRAPH_OK;
 }
 
-static egraph_status fill_never(eg_u32s *numbers, size_t count) {
-  EG_TRY(eg_u32s_resize(numbers, count));
-  for (size_t i = 0; i < count; i++)
-    numbers->data[i] = NEVER;
-  return EGRAPH_OK;
-}
-
 static egraph_status add_tasks(maker *m) {
   uint32_t last[EG_MAX_MESH_AXES + 1];
   for (size_t i = 0; i < sizeof last / sizeof *last; i++)
@@ -276,7 +269,9 @@ static egraph_status add_tasks(maker *m) {
   m->turn_end = NEVER;
   EG_TRY(list_waits(m));
   EG_TRY(eg_u32s_resize(&m->task_of, m->order.schedule.runs.len));
-  EG_TRY(fill_never(&m->before, m->order.schedule.runs.len));
+  EG_TRY(eg_u32s_resize(&m->before, m->order.schedule.runs.len));
+  for (size_t i = 0; i < m->before.len; i++)
+    m->before.data[i] = NEVER;
   for (size_t i = 0; i < m->order.schedule.order.len; i++)
     EG_TRY(add_task(m, m->order.schedule.order.data[i], last));
   return EGRAPH_OK;

@@ -42,32 +42,21 @@ EG_OWNER_DEFINE_STATIC(check, (eg_arena, arena), (eg_text, reason),
 
 // ---- one instance ----------------------------------------------------------------
 
-static uint32_t most_rank(const eg_claim_case *of) {
-  uint32_t most = 1;
-  for (uint32_t t = 0; t < of->rule->term_count; t++)
-    if (of->terms[t].types[0].rank > most) most = of->terms[t].types[0].rank;
-  return most;
-}
-
 /// Creates the environment of the instance, with dimensions for the layout variables.
 static egraph_status set_layout_vars(check *c, const eg_claim_case *of,
                                      const eg_verify_instance *instance,
                                      eg_rule_env *out) {
   const eg_rule *rule = c->rule;
+  uint32_t most = 1;
+  for (uint32_t t = 0; t < rule->term_count; t++)
+    if (of->terms[t].types[0].rank > most) most = of->terms[t].types[0].rank;
   *out = *instance->env;
   EG_NEW(&c->arena, rule->var_count, out->vars);
   for (uint32_t v = 0; v < rule->var_count; v++)
     out->vars[v] = rule->vars[v].origin != EG_RULE_VAR_LAYOUT
                        ? instance->env->vars[v]
-                       : eg_rule_int((int64_t)eg_rng_below(&c->rng, most_rank(of)));
+                       : eg_rule_int((int64_t)eg_rng_below(&c->rng, most));
   return EGRAPH_OK;
-}
-
-static bool eval_int(eg_rule_env *env, uint32_t expr, int64_t *out) {
-  eg_rule_value value;
-  if (!eg_rule_eval(env, expr, &value)) return false;
-  *out = value.i;
-  return true;
 }
 
 static void note_missing_dimension(check *c, const eg_claim_case *of, uint32_t move) {
@@ -101,9 +90,10 @@ static egraph_status set_moves(check *c, eg_rule_env *env, eg_claim_case *out,
   set_mesh(c, &out->mesh);
   for (uint32_t i = 0; i < rule->move_count; i++) {
     const eg_rule_move *move = &rule->moves[i];
-    int64_t rank = out->terms[move->term].types[0].rank, dim = 0;
-    *out_ok = move->dim == EG_RULE_NONE || eval_int(env, move->dim, &dim);
-    if (dim < 0) dim += rank;
+    int64_t rank = out->terms[move->term].types[0].rank;
+    eg_rule_value value = eg_rule_int(0);
+    *out_ok = move->dim == EG_RULE_NONE || eg_rule_eval(env, move->dim, &value);
+    int64_t dim = value.i < 0 ? value.i + rank : value.i;
     *out_ok = *out_ok && dim >= 0 && (move->dim == EG_RULE_NONE || dim < rank);
     if (!*out_ok) {
       note_missing_dimension(c, out, i);

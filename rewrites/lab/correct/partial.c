@@ -301,7 +301,7 @@ static egraph_status name_atoms(finder *f, const eg_verify_instance *instance,
   return EGRAPH_OK;
 }
 
-/// Adds an instance; skips one whose ranks differ from the first.
+/// Adds an instance.
 static egraph_status push_row(finder *f, const eg_verify_instance *instance,
                               const eg_type *type, eg_partial_row *row) {
   int64_t *atoms;
@@ -314,15 +314,6 @@ static egraph_status push_row(finder *f, const eg_verify_instance *instance,
       atoms[count++] = instance_number(f, instance, v, k);
   row->atoms = atoms;
   return eg_partial_rows_push(&f->to->rows, *row);
-}
-
-/// True when ranks and lengths of lists are the same as in the first instance.
-static bool is_like_first(const finder *f, const eg_verify_instance *instance,
-                          const eg_type *type) {
-  bool is_like = type->rank == f->to->rank;
-  for (uint32_t v = 0; v < f->to->rule->var_count; v++)
-    is_like = is_like && numbers_of(f, instance, v) == f->lens[v];
-  return is_like;
 }
 
 static void note_terms(finder *f, const eg_claim_term *terms) {
@@ -344,7 +335,11 @@ static egraph_status note_instance(finder *f, const eg_verify_instance *instance
   const eg_type *type = &terms[f->to->rule->lhs[0].term].types[0];
   eg_partial_row row = {.atoms = NULL};
   if (f->lens == NULL) EG_TRY(name_atoms(f, instance, type));
-  if (!is_like_first(f, instance, type)) return EGRAPH_OK;
+  // Skips an instance whose ranks or lengths of lists differ from the first.
+  bool is_like_first = type->rank == f->to->rank;
+  for (uint32_t v = 0; v < f->to->rule->var_count; v++)
+    is_like_first = is_like_first && numbers_of(f, instance, v) == f->lens[v];
+  if (!is_like_first) return EGRAPH_OK;
   note_terms(f, terms);
   f->to->instances++;
   int64_t differing = 0;

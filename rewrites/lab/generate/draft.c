@@ -370,12 +370,6 @@ static const eg_type *type_of_var(const eg_draft *draft, const eg_space_term *le
   return &eg_term_space_family(draft->space)->leaves[left->vars[var]].type;
 }
 
-static void print_ranks(const eg_draft *draft, const eg_space_term *left, eg_text *out) {
-  for (uint32_t i = 0; i < left->var_count; i++)
-    eg_text_printf(out, " (= (rank ?x%" PRIu32 ") %" PRIu32 ")", i + 1,
-                   type_of_var(draft, left, i)->rank);
-}
-
 static void print_same_shapes(const eg_draft *draft, const eg_space_term *left,
                               eg_text *out) {
   for (uint32_t i = 0; i < left->var_count; i++)
@@ -453,7 +447,9 @@ static void print_guard(const eg_draft *draft, const eg_space_term *left, eg_tex
   eg_text_append(out, "\n  (when");
   size_t empty = out->chars.len;
   print_constants(draft, left, out);
-  if (parts->ranks) print_ranks(draft, left, out);
+  for (uint32_t i = 0; parts->ranks && i < left->var_count; i++)
+    eg_text_printf(out, " (= (rank ?x%" PRIu32 ") %" PRIu32 ")", i + 1,
+                   type_of_var(draft, left, i)->rank);
   if (parts->is_float && left->var_count != 0)
     eg_text_printf(out, " (is-float ?x%" PRIu32 ")",
                    find_variable(draft->space, left, NULL) % left->var_count + 1);

@@ -137,13 +137,6 @@ static egraph_status index_pairs(growth *g) {
   return EGRAPH_OK;
 }
 
-static egraph_status build_index(growth *g) {
-  EG_TRY(index_terms(g, false, &g->in.all, g->in.all_begin));
-  EG_TRY(index_terms(g, true, &g->in.canonical, g->in.canonical_begin));
-  EG_TRY(index_types(g));
-  return g->size == 4 ? index_pairs(g) : EGRAPH_OK;
-}
-
 // ---- making terms ---------------------------------------------------------------
 
 /// Lists the first operands of a size and type. The largest terms are made in canonical
@@ -564,7 +557,10 @@ static int by_code(const void *a, const void *b) {
 
 static egraph_status grow_terms(growth *g) {
   EG_TRY(eg_term_space_plan_all(g->space));
-  EG_TRY(build_index(g));
+  EG_TRY(index_terms(g, false, &g->in.all, g->in.all_begin));
+  EG_TRY(index_terms(g, true, &g->in.canonical, g->in.canonical_begin));
+  EG_TRY(index_types(g));
+  if (g->size == 4) EG_TRY(index_pairs(g));
   EG_TRY(list_jobs(g));
   size_t before = g->pairs->len;
   EG_TRY(g->keeps ? run_jobs(g) : grow_last(g));

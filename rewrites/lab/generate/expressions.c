@@ -310,13 +310,6 @@ static egraph_status offer_to_targets(search *s, const node *n, uint64_t hash) {
   return EGRAPH_OK;
 }
 
-static uint32_t count_bits(uint32_t bits) {
-  uint32_t count = 0;
-  for (; bits != 0; bits &= bits - 1)
-    count++;
-  return count;
-}
-
 /// Records the members that these values fit, unless an earlier expression fits as many.
 static void note_most(const search *s, const eg_rule_value *values) {
   for (uint32_t i = 0; i < s->fit->target_count; i++) {
@@ -325,7 +318,7 @@ static void note_most(const search *s, const eg_rule_value *values) {
     uint32_t bits = 0;
     for (uint32_t k = 0; k < s->fit->members; k++)
       if (is_same_value(&values[k], &target->values[k])) bits |= 1u << k;
-    if (count_bits(bits) > count_bits(target->most)) target->most = bits;
+    if (__builtin_popcount(bits) > __builtin_popcount(target->most)) target->most = bits;
   }
 }
 

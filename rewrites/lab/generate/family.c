@@ -70,12 +70,6 @@ static egraph_status read_leaf(reader *r, const eg_sexpr *form, bool is_weight) 
   return EGRAPH_OK;
 }
 
-static egraph_status read_leaves(reader *r, const eg_sexpr *form, bool is_weight) {
-  for (uint32_t i = 1; i < form->count; i++)
-    EG_TRY(read_leaf(r, &form->children[i], is_weight));
-  return EGRAPH_OK;
-}
-
 /// Reads a constant: a weight of one known number, which the field must have, too.
 static egraph_status read_constant(reader *r, const eg_sexpr *form) {
   double number;
@@ -261,7 +255,8 @@ static egraph_status read_part(reader *r, const eg_sexpr *part, eg_family *out) 
     EG_TRY(read_count(r, &part->children[1], MOST_ELEMENTS, &most));
     out->max_elements = (uint32_t)most;
   } else if (eg_sexpr_is_form(part, "inputs") || eg_sexpr_is_form(part, "weights")) {
-    return read_leaves(r, part, eg_sexpr_is_form(part, "weights"));
+    for (uint32_t i = 1; i < part->count; i++)
+      EG_TRY(read_leaf(r, &part->children[i], eg_sexpr_is_form(part, "weights")));
   } else if (eg_sexpr_is_form(part, "constants")) {
     for (uint32_t i = 1; i < part->count; i++)
       EG_TRY(read_constant(r, &part->children[i]));

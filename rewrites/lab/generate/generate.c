@@ -297,18 +297,13 @@ typedef struct alike {
   uint32_t before, guarded;
 } alike;
 
-static uint32_t count_alike(const eg_values *shapes, uint64_t candidate) {
-  uint32_t count = 0;
-  for (size_t i = 0; i < shapes->len; i++)
-    count += shapes->data[i] == shapes->data[candidate];
-  return count;
-}
-
 /// Finds drafts of the shape of a candidate. If there are many, takes some from all over
 /// the list, because neighbours differ in one number only.
 static void find_alike(const run *r, const eg_values *shapes, uint64_t candidate,
                        alike *out) {
-  uint64_t all = count_alike(shapes, candidate), share = EG_FIT_MEMBERS - 1, at = 0;
+  uint64_t all = 0, share = EG_FIT_MEMBERS - 1, at = 0;
+  for (size_t i = 0; i < shapes->len; i++)
+    all += shapes->data[i] == shapes->data[candidate];
   out->count = out->before = out->guarded = 0;
   for (size_t i = 0; i < shapes->len; i++) {
     if (shapes->data[i] != shapes->data[candidate]) continue;

@@ -169,20 +169,14 @@ typedef struct tries {
   uint32_t count;
 } tries;
 
-static egraph_status hash_draft(const eg_draft *draft, uint64_t *out) {
-  EG_LOCAL(eg_text, text, eg_allocator_heap());
-  EG_TRY(eg_draft_print(draft, "draft", "draft", &text));
-  *out = eg_hash_bytes(0, text.chars.data, text.chars.len);
-  return EGRAPH_OK;
-}
-
 static egraph_status try_draft(tries *t, eg_draft *draft, eg_guard guard, uint32_t lifted,
                                bool *out_accepted) {
-  uint64_t hash;
+  EG_LOCAL(eg_text, text, eg_allocator_heap());
   draft->guard = guard;
   draft->lifted = lifted;
   *out_accepted = false;
-  EG_TRY(hash_draft(draft, &hash));
+  EG_TRY(eg_draft_print(draft, "draft", "draft", &text));
+  uint64_t hash = eg_hash_bytes(0, text.chars.data, text.chars.len);
   for (uint32_t i = 0; i < t->count; i++)
     if (t->refused[i] == hash) return EGRAPH_OK;
   EG_TRY(eg_judge_may_hold(t->options, draft, out_accepted));

@@ -133,17 +133,11 @@ static egraph_status plan_variant(eg_term_space *space, uint32_t number, uint16_
   return EGRAPH_OK;
 }
 
-/// Counts the types up to the last one of a kept term; types of results of the largest
-/// terms come after it.
-static uint32_t count_kept_types(const eg_term_space *space) {
-  uint32_t count = 0;
-  for (size_t i = 0; i < space->terms.len; i++)
-    if (space->terms.data[i].type >= count) count = space->terms.data[i].type + 1u;
-  return count;
-}
-
 egraph_status eg_term_space_plan_all(eg_term_space *space) {
-  uint32_t have = count_kept_types(space), tried = space->tried_types;
+  // Types of results of the largest terms come after the types of the kept terms.
+  uint32_t have = 0, tried = space->tried_types;
+  for (size_t i = 0; i < space->terms.len; i++)
+    if (space->terms.data[i].type >= have) have = space->terms.data[i].type + 1u;
   for (uint32_t v = 0; v < space->variants.len; v++) {
     uint32_t free_count = space->variants.data[v].free_count;
     if (free_count == 0 && tried == 0) EG_TRY(plan_variant(space, v, 0, 0));

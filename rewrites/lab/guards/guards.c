@@ -349,20 +349,15 @@ static bool speaks_of_tensors(const search *s, const guard *g) {
   return false;
 }
 
-static uint32_t count_new(const condition *c, const uint64_t covered[WORDS]) {
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < WORDS; i++)
-    count += (uint32_t)__builtin_popcountll(c->kept[1][i] & ~covered[i]);
-  return count;
-}
-
 /// Returns the condition that keeps most good instances that are not covered and no bad
 /// one; NULL when it keeps too few.
 static const condition *choose_other(const search *s, const uint64_t covered[WORDS]) {
   const condition *best = NULL;
   uint32_t most = s->seen[1] / s->how->share;
   for (uint32_t i = 0; i < s->count; i++) {
-    uint32_t count = s->list[i].count[0] == 0 ? count_new(&s->list[i], covered) : 0;
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < WORDS && s->list[i].count[0] == 0; k++)
+      count += (uint32_t)__builtin_popcountll(s->list[i].kept[1][k] & ~covered[k]);
     if (count <= most) continue;
     most = count;
     best = &s->list[i];

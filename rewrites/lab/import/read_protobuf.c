@@ -100,13 +100,6 @@ static bool read_substitution(span message, eg_substitution *out) {
   return eg_subst_is_complete(out);
 }
 
-static egraph_status fail(const char *name) {
-  return EG_FAIL(EGRAPH_E_PARSE,
-                 "%s: this is no file of substitutions in protocol buffers, or it is cut "
-                 "off; TASO's graph_subst.pb and FlexFlow's graph_subst_3_v2.pb are such",
-                 name);
-}
-
 // ---- whose file it is -----------------------------------------------------------------
 
 /// True for operators that only FlexFlow has: its parallel operators have a degree, its
@@ -145,7 +138,11 @@ egraph_status eg_subst_read_protobuf(const char *name, const char *bytes, size_t
     field f;
     eg_substitution rule;
     if (!read_field(&s, &f) || f.number != 1 || !read_substitution(f.message, &rule))
-      return fail(name);
+      return EG_FAIL(
+          EGRAPH_E_PARSE,
+          "%s: this is no file of substitutions in protocol buffers, or it is cut "
+          "off; TASO's graph_subst.pb and FlexFlow's graph_subst_3_v2.pb are such",
+          name);
     if (out->list.len == EG_SUBST_MOST)
       return EG_FAIL(EGRAPH_E_PARSE, "%s: more than %d substitutions; split the file",
                      name, EG_SUBST_MOST);

@@ -24,12 +24,6 @@ static bool has_freedom(const writer *w, eg_freedom freedom) {
 
 static bool is_left(const writer *w) { return w->side == w->form->left; }
 
-static bool has_guard(const writer *w, eg_guard_kind kind) {
-  for (uint32_t i = 0; i < w->form->guard_count; i++)
-    if (w->form->guards[i].kind == kind) return true;
-  return false;
-}
-
 static bool has_ended(writer *w) {
   if (w->fault == NULL && w->text->chars.len > MAX_TEXT) w->fault = "is too large";
   return w->fault != NULL;
@@ -263,19 +257,17 @@ static egraph_status write_act(writer *w, const eg_subst_op *op) {
   return eg_text_append(w->text, acts[act]);
 }
 
-static uint32_t first_conv(const eg_subst_side *side) {
-  uint32_t i = 0;
-  while (i < side->op_count && side->ops[i].kind != EG_SUBST_CONV)
-    i++;
-  return i;
-}
-
 /// Writes a group count. Files do not have it: it is the channels of the image divided by
 /// the channels of a kernel.
 static egraph_status write_group(writer *w, uint32_t index) {
   const eg_subst_op *op = &w->side->ops[index];
-  bool is_one = has_guard(w, EG_GUARD_NO_GROUPS);
-  uint32_t first = first_conv(w->form->left);
+  bool is_one = false;
+  for (uint32_t i = 0; i < w->form->guard_count; i++)
+    is_one = is_one || w->form->guards[i].kind == EG_GUARD_NO_GROUPS;
+  uint32_t first = 0; // convolution of the left side
+  while (first < w->form->left->op_count &&
+         w->form->left->ops[first].kind != EG_SUBST_CONV)
+    first++;
   if (is_left(w))
     return is_one ? EGRAPH_OK : eg_text_printf(w->text, " :group ?g%" PRIu32, index);
   if (has_freedom(w, EG_FREE_GROUP)) {

@@ -288,14 +288,6 @@ static void write_same_copies(writer *w, const eg_subst_side *side) {
   }
 }
 
-/// Requires equal shapes of results: some substitutions hold for matching sizes only.
-static void write_same_results(writer *w) {
-  const eg_subst_side *left = &w->rule->left, *right = &w->rule->right;
-  for (uint32_t i = 0; i < w->rule->result_count; i++)
-    write_same_shape(w, (sized){left, left->results[i]},
-                     (sized){right, right->results[i]});
-}
-
 static bool is_first_use(const eg_subst_side *side, uint32_t op, uint32_t input) {
   for (uint32_t i = 0; i <= op; i++)
     for (uint32_t k = 0; k < (i == op ? input : side->ops[i].input_count); k++)
@@ -327,7 +319,10 @@ static void write_rule(writer *w) {
   write_same_operands(w, &w->rule->right);
   write_same_copies(w, &w->rule->left);
   write_same_copies(w, &w->rule->right);
-  if (w->form->same_shapes) write_same_results(w);
+  // Some substitutions hold only for results of equal shapes.
+  for (uint32_t i = 0; w->form->same_shapes && i < w->rule->result_count; i++)
+    write_same_shape(w, (sized){&w->rule->left, w->rule->left.results[i]},
+                     (sized){&w->rule->right, w->rule->right.results[i]});
   eg_text_append(w->text, "))\n");
 }
 

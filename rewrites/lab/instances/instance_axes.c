@@ -63,13 +63,6 @@ static void swap(int64_t *perm, uint32_t a, uint32_t b) {
   perm[b] = kept;
 }
 
-/// Shuffles the positions from `first` to before `end`.
-static void shuffle(eg_verify_choice *choice, int64_t *perm, uint32_t first,
-                    uint32_t end) {
-  for (uint32_t i = end; i > first + 1; i--)
-    swap(perm, i - 1, first + eg_verify_below(choice, i - first));
-}
-
 /// Exchanges two pairs, which are adjacent or cross each other.
 static void swap_pairs(eg_verify_choice *choice, int64_t *perm, uint32_t rank) {
   if (rank < 4) return;
@@ -99,7 +92,8 @@ static eg_ints draw_perm(eg_perm_kind kind, eg_verify_choice *choice) {
   bool keeps_last = kind == EG_PERM_LAST_KEPT || kind == EG_PERM_ENDS_KEPT;
   if (keeps_first || keeps_last || kind == EG_PERM_ALL_MOVED)
     for (uint32_t i = 0; i < 8 && !perm_is(kind, (eg_ints){perm, rank}); i++)
-      shuffle(choice, perm, keeps_first, rank > 0 ? rank - keeps_last : 0);
+      for (uint32_t k = rank > 0 ? rank - keeps_last : 0; k > keeps_first + 1u; k--)
+        swap(perm, k - 1, keeps_first + eg_verify_below(choice, k - keeps_first));
   return (eg_ints){.data = perm, .len = rank};
 }
 

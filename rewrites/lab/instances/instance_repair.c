@@ -125,12 +125,6 @@ static bool solve_divides(repair *r, const eg_rule_expr *call, bool wanted) {
   return eg_repair_solve_int(r, call->args[0], found);
 }
 
-static bool solve_parity(repair *r, const eg_rule_expr *call, bool odd) {
-  int64_t is;
-  return eg_repair_int_of(r, call->args[0], &is) && (is % 2 != 0) != odd &&
-         is != INT64_MAX && eg_repair_solve_int(r, call->args[0], is + 1);
-}
-
 static int compare_ints(const void *a, const void *b) {
   int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
   return (x > y) - (x < y);
@@ -240,7 +234,10 @@ static bool satisfy_equal(repair *r, const eg_rule_expr *call, bool wanted) {
 }
 
 static bool satisfy_parity(repair *r, const eg_rule_expr *call, bool wanted) {
-  return solve_parity(r, call, (call->function == EG_RULE_FN_ODD) == wanted);
+  bool odd = (call->function == EG_RULE_FN_ODD) == wanted;
+  int64_t is;
+  return eg_repair_int_of(r, call->args[0], &is) && (is % 2 != 0) != odd &&
+         is != INT64_MAX && eg_repair_solve_int(r, call->args[0], is + 1);
 }
 
 static bool satisfy_call(repair *r, const eg_rule_expr *call, bool wanted) {

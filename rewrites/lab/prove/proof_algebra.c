@@ -322,12 +322,6 @@ static eg_scalar into_total(eg_proof *p, const eg_scalar_node *n, eg_scalar b) {
   return eg_scalar_total(p, EG_FOLD_SUM, symbol, size, all);
 }
 
-// True when s is a term times a number.
-static bool is_multiple(const eg_proof *p, eg_scalar s) {
-  const eg_scalar_node *n = eg_scalar_at(p, s);
-  return n->kind == EG_SCALAR_SUM && n->count == 1 && n->value == 0;
-}
-
 static bool may_distribute(eg_proof *p, eg_scalar sum, eg_scalar factor) {
   const eg_scalar_node *s = eg_scalar_at(p, sum), *f = eg_scalar_at(p, factor);
   return s->is_ordinary && f->is_ordinary &&
@@ -365,7 +359,8 @@ eg_scalar eg_scalar_mul(eg_proof *p, eg_scalar a, eg_scalar b) {
     const eg_scalar_node *n = eg_scalar_at(p, both[i]);
     eg_number number = {.value = n->value, .marks = n->which};
     if (n->kind == EG_SCALAR_NUMBER) return eg_scalar_times(p, both[1 - i], number);
-    if (!is_multiple(p, both[i])) continue;
+    bool is_multiple = n->kind == EG_SCALAR_SUM && n->count == 1 && n->value == 0;
+    if (!is_multiple) continue;
     number.value = n->factors[0];
     return eg_scalar_times(p, eg_scalar_mul(p, n->kids[0], both[1 - i]), number);
   }

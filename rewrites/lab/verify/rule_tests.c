@@ -168,13 +168,6 @@ static egraph_status run_body(test_run *run) {
   return EGRAPH_OK;
 }
 
-static egraph_status run_test(test_run *run) {
-  egraph_status status = run_body(run);
-  // An error that the test's text or rules caused is a failure of the test.
-  if (status != EGRAPH_E_TYPE && status != EGRAPH_E_ARGUMENT) return status;
-  return fail_at(run, run->test->line, "%s", egraph_last_error());
-}
-
 egraph_status eg_rules_run_tests(const eg_rules *rules, uint32_t first,
                                  const egraph_allocator *alloc, eg_text *failures,
                                  eg_rule_test_summary *out) {
@@ -185,7 +178,11 @@ egraph_status eg_rules_run_tests(const eg_rules *rules, uint32_t first,
     run.rules = rules;
     run.test = eg_rules_test_at(rules, i);
     run.failures = failures;
-    EG_TRY(run_test(&run));
+    egraph_status status = run_body(&run);
+    // An error that the test's text or rules caused is a failure of the test.
+    if (status == EGRAPH_E_TYPE || status == EGRAPH_E_ARGUMENT)
+      status = fail_at(&run, run.test->line, "%s", egraph_last_error());
+    EG_TRY(status);
     summary.run++;
     summary.failed += run.failed;
   }
