@@ -67,10 +67,6 @@ static egraph_status append_members(eg_engine *engine, uint32_t root,
   return EGRAPH_OK;
 }
 
-egraph_status eg_members_append(eg_engine *engine, uint32_t root, uint32_t node) {
-  return append_members(engine, root, &node, 1);
-}
-
 egraph_status eg_members_move(eg_engine *engine, uint32_t into, uint32_t from,
                               bool *out_in_order) {
   assert(into != from);
@@ -240,7 +236,7 @@ static egraph_status index_node(eg_engine *engine, uint32_t node) {
   uint32_t root = eg_engine_root_halving(engine, eg_engine_class_word(engine, node));
   EG_TRY(list_reserve(engine, &op->nodes, op->nodes.len + 1));
   EG_TRY(eg_u32s_reserve(&engine->touched, engine->touched.len + 1));
-  EG_TRY(eg_members_append(engine, root, node));
+  EG_TRY(append_members(engine, root, &node, 1));
   if (engine->classes.data[root].len >= EG_GROUPED_MEMBERS) eg_engine_touch(engine, root);
   list_push(&op->nodes, node);
   engine->nodes.data[node + EG_CLASS_WORD] = root;

@@ -293,8 +293,6 @@ const uint32_t *eg_members_with_head(const eg_engine *engine, uint32_t root,
                                      uint32_t head, uint32_t *out_count);
 /// True when a comes before b in a class of `len` members.
 bool eg_members_in_order(const eg_engine *engine, uint32_t a, uint32_t b, uint32_t len);
-/// Appends a node. Fails with EGRAPH_E_MEMORY and then adds nothing.
-egraph_status eg_members_append(eg_engine *engine, uint32_t root, uint32_t node);
 /// Appends the members of `from` to the members of `into`; *out_in_order: the result is
 /// in order. Fails with EGRAPH_E_MEMORY and then moves nothing.
 egraph_status eg_members_move(eg_engine *engine, uint32_t into, uint32_t from,

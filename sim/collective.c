@@ -73,13 +73,6 @@ static const formula formulas[] = {
 
 enum { FORMULAS = sizeof formulas / sizeof *formulas };
 
-const char *eg_collective_algorithm_name(eg_collective_algorithm algorithm) {
-#define NAME(id, name) name,
-  static const char *const names[] = {EG_ALGORITHM_LIST(NAME)};
-#undef NAME
-  return names[algorithm];
-}
-
 /// Finds the cheapest formula; returns NULL where the transition is free.
 static const formula *cheapest(const eg_machine_mesh *mesh,
                                const eg_transition *transition, double bytes,

@@ -36,21 +36,17 @@
 #include "pcg/parallel/machine.h"
 #include "pcg/parallel/strategy.h"
 
-// The algorithms by which the devices of an exchange send to each other: id, spelling.
-// sim/collective_rounds.h lists the rounds of each.
-#define EG_ALGORITHM_LIST(X)                                                             \
-  X(EG_ALGORITHM_NONE, "")               /* no rounds: Alpa's formulas */                \
-  X(EG_ALGORITHM_RING, "ring")           /* ring, and pairwise exchange */               \
-  X(EG_ALGORITHM_HALVING, "halving")     /* tree, least data */                          \
-  X(EG_ALGORITHM_DOUBLING, "doubling")   /* tree, few rounds */                          \
-  X(EG_ALGORITHM_TREE, "tree")           /* two binary trees */                          \
-  X(EG_ALGORITHM_HIERARCHICAL, "levels") /* rings of each level of the machine */
-#define EG_ALGORITHM_ENUM(id, name) id,
+/// The algorithms by which the devices of an exchange send to each other.
+/// sim/collective_rounds.h lists the rounds of each.
 typedef enum eg_collective_algorithm {
-  EG_ALGORITHM_LIST(EG_ALGORITHM_ENUM) EG_ALGORITHMS
+  EG_ALGORITHM_NONE,         // no rounds: Alpa's formulas
+  EG_ALGORITHM_RING,         // ring, and pairwise exchange
+  EG_ALGORITHM_HALVING,      // tree, least data
+  EG_ALGORITHM_DOUBLING,     // tree, few rounds
+  EG_ALGORITHM_TREE,         // two binary trees
+  EG_ALGORITHM_HIERARCHICAL, // rings of each level of the machine
+  EG_ALGORITHMS
 } eg_collective_algorithm;
-#undef EG_ALGORITHM_ENUM
-const char *eg_collective_algorithm_name(eg_collective_algorithm algorithm);
 
 /// Returns the seconds of a transition of `bytes` (eg_transition_bytes) in which all
 /// devices of the mesh take part.

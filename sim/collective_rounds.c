@@ -201,8 +201,8 @@ static egraph_status two_trees(const group *g) {
 
 // ---- hierarchies ------------------------------------------------------------------
 
-static egraph_status gather_inwards(const group *g, uint32_t levels, uint32_t stride) {
-  for (uint32_t i = levels; i-- > 0;) {
+static egraph_status gather_by_levels(const group *g) {
+  for (uint32_t i = g->level_count, stride = g->n; i-- > 0;) {
     stride /= g->levels[i];
     EG_TRY(
         go_round(g, g->levels[i], stride, g->levels[i] - 1, 1.0 / stride / g->levels[i]));
@@ -210,24 +210,16 @@ static egraph_status gather_inwards(const group *g, uint32_t levels, uint32_t st
   return EGRAPH_OK;
 }
 
-static egraph_status scatter_outwards(const group *g, uint32_t levels) {
-  for (uint32_t i = 0, stride = 1; i < levels; stride *= g->levels[i], i++)
+static egraph_status scatter_by_levels(const group *g) {
+  for (uint32_t i = 0, stride = 1; i < g->level_count; stride *= g->levels[i], i++)
     EG_TRY(
         go_round(g, g->levels[i], stride, g->levels[i] - 1, 1.0 / stride / g->levels[i]));
   return EGRAPH_OK;
 }
 
-static egraph_status gather_by_levels(const group *g) {
-  return gather_inwards(g, g->level_count, g->n);
-}
-
-static egraph_status scatter_by_levels(const group *g) {
-  return scatter_outwards(g, g->level_count);
-}
-
 static egraph_status reduce_by_levels(const group *g) {
-  EG_TRY(scatter_outwards(g, g->level_count));
-  return gather_inwards(g, g->level_count, g->n);
+  EG_TRY(scatter_by_levels(g));
+  return gather_by_levels(g);
 }
 
 static egraph_status exchange_by_levels(const group *g) {

@@ -246,7 +246,7 @@ static egraph_status sum_memory(const eg_plan *plan, eg_plan_simulation *s) {
 
 egraph_status eg_plan_simulate_as(const eg_plan *plan, const eg_simulation_setup *setup,
                                   eg_plan_simulation *out) {
-  EG_TRY(eg_plan_tasks_make_as(plan, setup, &out->tasks));
+  EG_TRY(eg_plan_tasks_make(plan, setup, &out->tasks));
   EG_TRY(eg_task_graph_simulate(out->tasks.graph));
   eg_plan_tasks_show(&out->tasks);
   out->seconds = eg_task_graph_makespan(out->tasks.graph);

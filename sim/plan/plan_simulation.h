@@ -36,12 +36,11 @@ typedef struct eg_plan_simulation {
 
 void eg_plan_simulation_init(eg_plan_simulation *simulation, egraph_allocator alloc);
 void eg_plan_simulation_deinit(eg_plan_simulation *simulation);
-/// Simulates a plan that passes eg_plan_check; `out` is initialized. Takes the arguments
-/// of eg_plan_tasks_make, and fails as it does. O(tasks log tasks + lives log lives).
+/// Simulates a plan that passes eg_plan_check; `out` is initialized. Fails as
+/// eg_plan_tasks_make does. O(tasks log tasks + lives log lives).
 egraph_status eg_plan_simulate(const eg_plan *plan, const eg_machine_mesh *links,
                                eg_issue issue, eg_plan_simulation *out);
-/// Simulates a plan with a setup. Takes the arguments of eg_plan_tasks_make_as, and fails
-/// as it does.
+/// Like eg_plan_simulate, with a setup.
 egraph_status eg_plan_simulate_as(const eg_plan *plan, const eg_simulation_setup *setup,
                                   eg_plan_simulation *out);
 /// Simulates a plan in the order of issue with the shortest step among the orders that

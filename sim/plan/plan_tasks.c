@@ -277,8 +277,8 @@ static egraph_status add_tasks(maker *m) {
   return EGRAPH_OK;
 }
 
-egraph_status eg_plan_tasks_make_as(const eg_plan *plan, const eg_simulation_setup *setup,
-                                    eg_plan_tasks *out) {
+egraph_status eg_plan_tasks_make(const eg_plan *plan, const eg_simulation_setup *setup,
+                                 eg_plan_tasks *out) {
   if (eg_plan_is_folded(plan))
     return EG_FAIL(EGRAPH_E_ARGUMENT,
                    "a plan of which one block stands for several can be looked at, not "
@@ -299,12 +299,6 @@ egraph_status eg_plan_tasks_make_as(const eg_plan *plan, const eg_simulation_set
   EG_TRY(add_streams(&m));
   EG_TRY(add_processors(&m));
   return add_tasks(&m);
-}
-
-egraph_status eg_plan_tasks_make(const eg_plan *plan, const eg_machine_mesh *links,
-                                 eg_issue issue, eg_plan_tasks *out) {
-  return eg_plan_tasks_make_as(
-      plan, &(eg_simulation_setup){.links = links, .issue = issue}, out);
 }
 
 // ---- times ------------------------------------------------------------------------

@@ -55,16 +55,11 @@ typedef struct eg_plan_tasks {
 
 void eg_plan_tasks_init(eg_plan_tasks *tasks, egraph_allocator alloc);
 void eg_plan_tasks_deinit(eg_plan_tasks *tasks);
-/// Makes the tasks of one training step, without simulating them. `links` says which axes
-/// of the plan's mesh use one class of links; NULL: all exchanges are on one stream.
-/// `out` is initialized. Fails with EGRAPH_E_ARGUMENT on a folded plan, or a plan of more
-/// than 2^31 tasks. O(tasks log tasks).
-egraph_status eg_plan_tasks_make(const eg_plan *plan, const eg_machine_mesh *links,
-                                 eg_issue issue, eg_plan_tasks *out);
-/// Makes the tasks as the setup says. Borrows the machine. Fails like eg_plan_tasks_make,
-/// and with EGRAPH_E_ARGUMENT on too many flows.
-egraph_status eg_plan_tasks_make_as(const eg_plan *plan, const eg_simulation_setup *setup,
-                                    eg_plan_tasks *out);
+/// Makes the tasks of one training step, without simulating them. Borrows the machine of
+/// the setup. `out` is initialized. Fails with EGRAPH_E_ARGUMENT on a folded plan, a plan
+/// of more than 2^31 tasks, or too many flows. O(tasks log tasks).
+egraph_status eg_plan_tasks_make(const eg_plan *plan, const eg_simulation_setup *setup,
+                                 eg_plan_tasks *out);
 /// Selects a class of devices that ends last, for the times below, after the simulation.
 void eg_plan_tasks_show(eg_plan_tasks *tasks);
 /// Returns when a run begins and ends; `begin` is its start.

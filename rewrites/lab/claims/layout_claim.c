@@ -65,8 +65,10 @@ static bool is_legal(const eg_claim_case *of, uint32_t term, const eg_layout *la
   return true;
 }
 
-bool eg_claim_move(const eg_claim_case *of, uint32_t term, eg_layout *inout,
-                   uint32_t *out_move) {
+/// Applies the parallel operators around a term to a layout. Returns false when one of
+/// them, *out_move, does not apply; *inout is then the layout before that operator.
+static bool apply_moves(const eg_claim_case *of, uint32_t term, eg_layout *inout,
+                        uint32_t *out_move) {
   uint32_t begin, end = eg_rule_moves_of(of->rule, term, &begin);
   for (*out_move = begin; *out_move < end; ++*out_move) {
     eg_layout to = *inout;
@@ -78,8 +80,9 @@ bool eg_claim_move(const eg_claim_case *of, uint32_t term, eg_layout *inout,
   return true;
 }
 
-egraph_status eg_claim_strategies(const eg_claim_case *of, uint32_t term,
-                                  eg_arena *scratch, eg_strategies *inout) {
+/// Appends the strategies of an operator: layouts of its operands and result.
+static egraph_status add_strategies(const eg_claim_case *of, uint32_t term,
+                                    eg_arena *scratch, eg_strategies *inout) {
   const eg_rule_term *node = &of->rule->terms[term];
   eg_type *inputs;
   EG_NEW(scratch, node->child_count, inputs);
@@ -104,7 +107,7 @@ static egraph_status push_way(search *s, uint32_t term, const eg_layout *core,
               .outer = *core,
               .inputs = (uint32_t)s->layouts.len,
               .strategy = EG_RULE_NONE};
-  if (!eg_claim_move(s->of, term, &made.outer, &move)) return EGRAPH_OK;
+  if (!apply_moves(s->of, term, &made.outer, &move)) return EGRAPH_OK;
   for (uint32_t i = 0; i < count; i++)
     EG_TRY(layout_list_push(&s->layouts, inputs[eg_factor_row(i)]));
   if (strategy != NULL) {
@@ -136,7 +139,7 @@ static egraph_status push_free_ways(search *s, uint32_t term) {
 
 static egraph_status push_node_ways(search *s, uint32_t term, eg_arena *scratch) {
   EG_LOCAL(eg_strategies, strategies, scratch->alloc);
-  EG_TRY(eg_claim_strategies(s->of, term, scratch, &strategies));
+  EG_TRY(add_strategies(s->of, term, scratch, &strategies));
   for (size_t i = 0; i < strategies.len; i++) {
     const eg_strategy *one = &strategies.data[i];
     EG_TRY(push_way(s, term, &one->result, one->inputs, one));
@@ -424,7 +427,7 @@ static void explain_move(explanation *e, uint32_t term, const eg_layout *found) 
 static egraph_status keep_layout(explanation *e, uint32_t term, eg_layout layout,
                                  bool *inout_any, eg_layout *out_refused) {
   uint32_t move;
-  if (!eg_claim_move(e->of, term, &layout, &move)) {
+  if (!apply_moves(e->of, term, &layout, &move)) {
     if (!*inout_any) e->move = move;
     *out_refused = layout;
     return EGRAPH_OK;
@@ -482,7 +485,7 @@ static egraph_status walk_node(explanation *e, uint32_t term) {
   bool any = false, is_possible = false;
   eg_layout refused = {.format = EG_FORMAT_PLAIN};
   EG_LOCAL(eg_strategies, strategies, e->arena->alloc);
-  EG_TRY(eg_claim_strategies(e->of, term, e->arena, &strategies));
+  EG_TRY(add_strategies(e->of, term, e->arena, &strategies));
   for (size_t s = 0; s < strategies.len; s++) {
     bool fits = true;
     for (uint32_t i = 0; fits && i < node->child_count; i++)

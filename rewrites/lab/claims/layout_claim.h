@@ -55,12 +55,4 @@ egraph_status eg_claim_run(const eg_claim_case *of, eg_arena *scratch,
 egraph_status eg_claim_explain(const eg_claim_case *of, eg_arena *scratch, eg_text *text,
                                uint32_t *out_move, bool *out_is_size);
 
-/// Appends the strategies of an operator: layouts of its operands and result.
-egraph_status eg_claim_strategies(const eg_claim_case *of, uint32_t term,
-                                  eg_arena *scratch, eg_strategies *inout);
-/// Applies the parallel operators around a term to a layout. Returns false when one of
-/// them, *out_move, does not apply; *inout is then the layout before that operator.
-bool eg_claim_move(const eg_claim_case *of, uint32_t term, eg_layout *inout,
-                   uint32_t *out_move);
-
 #endif

@@ -344,8 +344,10 @@ static egraph_status new_rows(eg_arena *arena, const eg_tensor *of, uint32_t dim
   return eg_rank_tensor(arena, type, out);
 }
 
-egraph_status eg_rank_halo(eg_arena *arena, const eg_mesh *mesh, const eg_halo *halo,
-                           const eg_tensor *parts, eg_tensor **out) {
+/// Extends each part by the rows that a window reads from neighbours, and by the fill at
+/// the borders.
+static egraph_status add_halo(eg_arena *arena, const eg_mesh *mesh, const eg_halo *halo,
+                              const eg_tensor *parts, eg_tensor **out) {
   uint32_t ranks = eg_mesh_devices(mesh), d = halo->dim;
   EG_NEW(arena, ranks, *out);
   for (uint32_t r = 0; r < ranks; r++) {
@@ -374,8 +376,11 @@ egraph_status eg_rank_halo(eg_arena *arena, const eg_mesh *mesh, const eg_halo *
   return EGRAPH_OK;
 }
 
-egraph_status eg_rank_halo_back(eg_arena *arena, const eg_mesh *mesh, const eg_halo *halo,
-                                const eg_tensor *cotangents, eg_tensor **out) {
+/// Applies the adjoint of add_halo: returns cotangents of the parts without the extra
+/// rows, whose cotangents are added to the parts that own these rows.
+static egraph_status add_halo_back(eg_arena *arena, const eg_mesh *mesh,
+                                   const eg_halo *halo, const eg_tensor *cotangents,
+                                   eg_tensor **out) {
   uint32_t ranks = eg_mesh_devices(mesh), d = halo->dim;
   EG_NEW(arena, ranks, *out);
   for (uint32_t r = 0; r < ranks; r++) {
@@ -429,7 +434,7 @@ static egraph_status begin_local_run(eg_arena *arena, const eg_rank_node *node,
   out->halo_count = eg_spread_halos(&out->spread, node->mesh, node->strategy, out->halos);
   for (uint32_t h = 0; h < out->halo_count; h++) {
     eg_tensor *wider;
-    EG_TRY(eg_rank_halo(arena, node->mesh, &out->halos[h], out->first, &wider));
+    EG_TRY(add_halo(arena, node->mesh, &out->halos[h], out->first, &wider));
     out->first = wider;
   }
   return EGRAPH_OK;
@@ -598,7 +603,7 @@ egraph_status eg_rank_node_back(eg_arena *arena, const eg_rank_node *node,
   for (uint32_t r = 0; r < ranks; r++)
     EG_TRY(rank_back(&run, inputs, result_cotangents, r, first, inout_cotangents));
   for (uint32_t h = run.halo_count; h-- > 0;)
-    EG_TRY(eg_rank_halo_back(arena, node->mesh, &run.halos[h], first, &first));
+    EG_TRY(add_halo_back(arena, node->mesh, &run.halos[h], first, &first));
   for (uint32_t r = 0; r < ranks && inout_cotangents[0] != NULL; r++)
     eg_rank_add(&first[r], &inout_cotangents[0]->parts[r]);
   return EGRAPH_OK;

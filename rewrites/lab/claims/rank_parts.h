@@ -65,15 +65,6 @@ void eg_rank_move_back(const eg_mesh *mesh, const eg_parallel_op *op,
                        const eg_rank_value *to_cotangent,
                        const eg_rank_value *inout_cotangent);
 
-/// Extends each part by the rows that a window reads from neighbours, and by the fill at
-/// the borders.
-egraph_status eg_rank_halo(eg_arena *arena, const eg_mesh *mesh, const eg_halo *halo,
-                           const eg_tensor *parts, eg_tensor **out);
-/// The adjoint of eg_rank_halo: returns cotangents of the parts without the extra rows,
-/// whose cotangents are added to the parts that own these rows.
-egraph_status eg_rank_halo_back(eg_arena *arena, const eg_mesh *mesh, const eg_halo *halo,
-                                const eg_tensor *cotangents, eg_tensor **out);
-
 /// Adds `of` to `inout` element by element; both have the same shape.
 void eg_rank_add(const eg_tensor *of, const eg_tensor *inout);
 

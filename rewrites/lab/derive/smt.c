@@ -467,8 +467,8 @@ static egraph_status check_shapes(const eg_side_graphs *sides) {
   return EGRAPH_OK;
 }
 
-egraph_status eg_smt_print(const eg_side_graphs *sides, egraph_allocator alloc,
-                           eg_text *out, eg_smt_question *question) {
+static egraph_status print_script(const eg_side_graphs *sides, egraph_allocator alloc,
+                                  eg_text *out, eg_smt_question *question) {
   EG_LOCAL(eg_arena, arena, alloc);
   script s = {.out = out, .arena = &arena, .question = question};
   assert(sides->left != NULL && sides->right != NULL);
@@ -530,5 +530,5 @@ egraph_status eg_smt_print_rule(const eg_rule *rule, egraph_allocator alloc,
   EG_TRY(choose_sides(draws, alloc, &best));
   if (best.left == NULL)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "no instance of real numbers that is small");
-  return eg_smt_print(&best, alloc, out, question);
+  return print_script(&best, alloc, out, question);
 }

@@ -27,14 +27,10 @@ typedef struct eg_smt_question {
   uint32_t definitions;
 } eg_smt_question;
 
-/// Appends the script. Fails with EGRAPH_E_UNSUPPORTED, which names the operator,
-/// type or constant that the script cannot express, or when the sides differ in
-/// shape; EGRAPH_E_MEMORY.
-egraph_status eg_smt_print(const eg_side_graphs *sides, egraph_allocator alloc,
-                           eg_text *out, eg_smt_question *question);
-/// Draws instances and writes the script of the one with the most distinct sizes among
-/// those with few elements. Fails as eg_smt_print does, and with EGRAPH_E_UNSUPPORTED
-/// when there is none.
+/// Draws instances and appends the script of the instance with the most distinct sizes
+/// among the instances with few elements. Fails with EGRAPH_E_UNSUPPORTED when there is
+/// no such instance, when its sides differ in shape, or when the script cannot express an
+/// operator, type or constant, which the message names; EGRAPH_E_MEMORY.
 egraph_status eg_smt_print_rule(const eg_rule *rule, egraph_allocator alloc,
                                 uint64_t seed, eg_text *out, eg_smt_question *question);
 

@@ -129,9 +129,9 @@ uint64_t eg_field_log(uint64_t x) {
   return log > ORDER / 2 ? log + 1 : log; // as an exponent: both ORDER and P are 0
 }
 
-// The quotient for a divisor 0 must not equal anything else, or a rule would follow
-// from it.
-uint64_t eg_field_divide(uint64_t a, uint64_t b) {
+/// Returns a / b. For b = 0, returns a number that depends on a and satisfies no
+/// identity, or a rule would follow from it.
+static uint64_t divide(uint64_t a, uint64_t b) {
   const uint64_t no_value = UINT64_C(0x5bd1e995c0ffee);
   return b == 0 ? any(no_value, a) : eg_field_mul(a, eg_field_inverse(b));
 }
@@ -140,10 +140,9 @@ uint64_t eg_field_power(uint64_t a, uint64_t b) {
   const uint64_t no_value = UINT64_C(0x2545f4914f6cdd), one_half = (EG_FIELD_P + 1) / 2;
   int64_t whole = eg_field_signed(b);
   if (whole >= 0 && whole <= 8) return eg_field_pow(a, (uint64_t)whole);
-  if (whole < 0 && whole >= -8)
-    return eg_field_divide(1, eg_field_pow(a, (uint64_t)-whole));
+  if (whole < 0 && whole >= -8) return divide(1, eg_field_pow(a, (uint64_t)-whole));
   if (b == one_half) return eg_field_sqrt(a);
-  if (b == eg_field_neg(one_half)) return eg_field_divide(1, eg_field_sqrt(a));
+  if (b == eg_field_neg(one_half)) return divide(1, eg_field_sqrt(a));
   return any(eg_hash_combine(no_value, b), a);
 }
 
@@ -174,7 +173,7 @@ static uint64_t keyed(uint64_t key, eg_op op, uint64_t x) {
 #define EG_FIELD_OPERATORS(X)                                                            \
   X(ADD, eg_field_add(x, y))                                                             \
   X(MUL, eg_field_mul(x, y))                                                             \
-  X(DIV, eg_field_divide(x, y))                                                          \
+  X(DIV, divide(x, y))                                                                   \
   X(POW, eg_field_power(x, y))                                                           \
   X(MAX, eg_field_signed(x) >= eg_field_signed(y) ? x : y)                               \
   X(MIN, eg_field_signed(x) <= eg_field_signed(y) ? x : y)                               \

@@ -102,9 +102,6 @@ egraph_status eg_field_function_of(eg_arena *arena, const eg_attrs *attrs, uint6
                                    eg_field_function *out, bool *out_known);
 uint64_t eg_field_apply(const eg_field_function *f, const uint64_t *operands);
 
-/// Returns a / b. For b = 0, returns a number that depends on a and satisfies
-/// no identity.
-uint64_t eg_field_divide(uint64_t a, uint64_t b);
 /// Returns a^b. Uses products, quotients and roots for whole b within +-8 and for b =
 /// +-1/2; for other b, returns a number that depends on both.
 uint64_t eg_field_power(uint64_t a, uint64_t b);

@@ -207,8 +207,11 @@ static bool unite_apps(const eg_space_term *a, const eg_space_term *b,
   return true;
 }
 
-bool eg_term_space_describe(const eg_term_space *space, uint32_t variant, uint32_t a,
-                            uint32_t b, eg_space_term *out) {
+/// Fills variables, operators (apps) and size of a term; returns false when it has more
+/// than EG_TERM_MAX_SIZE operators or EG_TERM_MAX_VARS leaves. The size counts the term's
+/// own operator, which is not in apps.
+static bool describe_term(const eg_term_space *space, uint32_t variant, uint32_t a,
+                          uint32_t b, eg_space_term *out) {
   assert(variant < space->variants.len);
   const eg_variant *v = &space->variants.data[variant];
   static const eg_space_term NOTHING = {.size = 0};
@@ -424,7 +427,7 @@ bool eg_term_space_decode(const eg_term_space *space, eg_term_code code,
   uint16_t type_a = free_count == 0 ? 0 : space->terms.data[a].type;
   uint16_t type_b = free_count == 2 ? space->terms.data[b].type : 0;
   const eg_typed_variant *typed = eg_term_space_typed(space, variant, type_a, type_b);
-  if (typed == NULL || !eg_term_space_describe(space, variant, a, b, out)) return false;
+  if (typed == NULL || !describe_term(space, variant, a, b, out)) return false;
   out->type = typed->type;
   return true;
 }

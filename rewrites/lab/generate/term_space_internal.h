@@ -70,11 +70,6 @@ static inline uint32_t eg_term_a(eg_term_code code) {
 /// Finds a variant on operands of these types; NULL when the types do not fit.
 const eg_typed_variant *eg_term_space_typed(const eg_term_space *space, uint32_t variant,
                                             uint16_t a, uint16_t b);
-/// Fills variables, operators (apps) and size of a term; returns false when it has more
-/// than EG_TERM_MAX_SIZE operators or EG_TERM_MAX_VARS leaves. The size counts the term's
-/// own operator, which is not in apps.
-bool eg_term_space_describe(const eg_term_space *space, uint32_t variant, uint32_t a,
-                            uint32_t b, eg_space_term *out);
 /// Returns the kept term with a fingerprint, or EG_TERM_NONE.
 uint32_t eg_term_space_find(const eg_term_space *space, uint64_t fingerprint);
 /// Keeps a term. `values` may be NULL: they are then computed on demand.

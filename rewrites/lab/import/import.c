@@ -27,16 +27,13 @@ static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c ==
 
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-// True for a text. A protocol buffer message begins with the key of its first field,
-// 0x0a, which also is a blank; then comes its length, any byte, and then keys, which are
-// no characters of a text.
+// True for a text, which begins after the blanks. A protocol buffer message begins with
+// the key of its first field, 0x0a, which also is a blank; then comes its length, any
+// byte, and then keys, which are no characters of a text.
 static bool is_text(const char *bytes, size_t size) {
-  size_t at = 0;
-  while (at < size && is_blank(bytes[at]))
-    at++;
-  if (at == size || !(bytes[at] == '(' || bytes[at] == '?' || is_letter(bytes[at])))
+  if (size == 0 || !(bytes[0] == '(' || bytes[0] == '?' || is_letter(bytes[0])))
     return false;
-  for (; at + 1 < size; at++) {
+  for (size_t at = 0; at + 1 < size; at++) {
     unsigned char c = (unsigned char)bytes[at];
     if ((c < ' ' && !is_blank(bytes[at])) || c > '~') return false;
     if (c == '=' && (bytes[at + 1] == '=' || bytes[at + 1] == '>')) return true;
@@ -45,19 +42,20 @@ static bool is_text(const char *bytes, size_t size) {
 }
 
 static bool is_json(const char *bytes, size_t size) {
-  size_t at = 0;
+  if (size == 0 || bytes[0] != '{') return false;
+  size_t at = 1;
   while (at < size && is_blank(bytes[at]))
     at++;
-  if (at == size || bytes[at] != '{') return false;
-  for (at++; at < size && is_blank(bytes[at]); at++)
-    ;
   return at < size && (bytes[at] == '"' || bytes[at] == '}');
 }
 
-egraph_status eg_subst_file_parse(const char *name, const char *bytes, size_t size,
-                                  eg_subst_file *out) {
-  if (is_json(bytes, size)) return eg_subst_read_json(name, bytes, size, out);
-  if (is_text(bytes, size)) return eg_subst_read_text(name, bytes, size, out);
+static egraph_status parse_file(const char *name, const char *bytes, size_t size,
+                                eg_subst_file *out) {
+  size_t at = 0;
+  while (at < size && is_blank(bytes[at]))
+    at++;
+  if (is_json(bytes + at, size - at)) return eg_subst_read_json(name, bytes, size, out);
+  if (is_text(bytes + at, size - at)) return eg_subst_read_text(name, bytes, size, out);
   return eg_subst_read_protobuf(name, bytes, size, out);
 }
 
@@ -122,7 +120,7 @@ egraph_status eg_rules_import(eg_rules *rules, const char *path, eg_import_repor
   EG_LOCAL(eg_subst_file, file, alloc);
   EG_LOCAL(eg_importer, in, alloc);
   EG_TRY(eg_file_read(alloc, path, MAX_FILE_BYTES, &bytes, &size));
-  egraph_status status = eg_subst_file_parse(path, bytes, size, &file);
+  egraph_status status = parse_file(path, bytes, size, &file);
   eg_free(alloc, bytes, size + 1, 1);
   EG_TRY(status);
   if (file.list.len == 0)

@@ -124,13 +124,9 @@ typedef struct eg_subst_file {
 
 void eg_subst_file_init(eg_subst_file *file, egraph_allocator alloc);
 void eg_subst_file_deinit(eg_subst_file *file);
-/// Reads a text or bytes in any of these formats into an empty file; `name` is for
-/// messages. Fails with EGRAPH_E_PARSE or EGRAPH_E_MEMORY.
-egraph_status eg_subst_file_parse(const char *name, const char *bytes, size_t size,
-                                  eg_subst_file *out);
 
-// ---- a format each -------------------------------------------------------------------
-
+// Read a text or bytes in one format each into an empty file; `name` is for messages.
+// Fail with EGRAPH_E_PARSE or EGRAPH_E_MEMORY.
 egraph_status eg_subst_read_protobuf(const char *name, const char *bytes, size_t size,
                                      eg_subst_file *out);
 egraph_status eg_subst_read_json(const char *name, const char *bytes, size_t size,

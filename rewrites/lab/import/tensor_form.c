@@ -123,7 +123,8 @@ static bool add_variables(eg_tensor_form *form, const eg_subst_side *side) {
   return true;
 }
 
-uint32_t eg_tensor_form_variable(const eg_tensor_form *form, int32_t variable) {
+/// Returns the index of a variable of the file, which the form must have.
+static uint32_t find_variable(const eg_tensor_form *form, int32_t variable) {
   uint32_t i = 0;
   assert(form->variable_count > 0);
   while (i + 1 < form->variable_count && form->variables[i] != variable)
@@ -180,16 +181,14 @@ static const char *choose_left(eg_tensor_form *form) {
 
 static int8_t *rank_at(eg_tensor_form *form, const eg_subst_side *side,
                        eg_subst_tensor tensor) {
-  if (tensor.op < 0)
-    return &form->variable_ranks[eg_tensor_form_variable(form, tensor.op)];
+  if (tensor.op < 0) return &form->variable_ranks[find_variable(form, tensor.op)];
   return side == form->left ? &form->left_ranks[tensor.op]
                             : &form->right_ranks[tensor.op];
 }
 
 int8_t eg_tensor_form_rank(const eg_tensor_form *form, const eg_subst_side *side,
                            eg_subst_tensor tensor) {
-  if (tensor.op < 0)
-    return form->variable_ranks[eg_tensor_form_variable(form, tensor.op)];
+  if (tensor.op < 0) return form->variable_ranks[find_variable(form, tensor.op)];
   return side == form->left ? form->left_ranks[tensor.op] : form->right_ranks[tensor.op];
 }
 
@@ -290,7 +289,7 @@ static void mark_kernels(eg_tensor_form *form, const eg_subst_side *side) {
       if (from >= 0)
         is_part[from] = true;
       else
-        form->is_kernel[eg_tensor_form_variable(form, from)] = true;
+        form->is_kernel[find_variable(form, from)] = true;
     }
 }
 

@@ -76,8 +76,6 @@ const char *eg_tensor_form_read(const eg_substitution *subst, eg_tensor_form *ou
 /// false, without a change, when the right side cannot be a left side: it is a bare
 /// variable, or lacks a variable of the left side.
 bool eg_tensor_form_flip(eg_tensor_form *form);
-/// Returns the index of a variable of the file, which the form must have.
-uint32_t eg_tensor_form_variable(const eg_tensor_form *form, int32_t variable);
 int8_t eg_tensor_form_rank(const eg_tensor_form *form, const eg_subst_side *side,
                            eg_subst_tensor tensor);
 /// Lists the guards to try, weakest first; at most EG_FORM_GUARDS.

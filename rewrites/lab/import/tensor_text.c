@@ -105,13 +105,15 @@ static eg_subst_tensor sized_operand(const writer *w, const eg_subst_op *op) {
   return op->inputs[is_two && first != NULL && is_constant_op(first->kind) ? 1 : 0];
 }
 
+static egraph_status write_kernel_dim(writer *w, const eg_subst_op *op, int32_t axis) {
+  return eg_text_printf(w->text, "%" PRId32,
+                        op->parameter[EG_SUBST_PM_KERNEL_H + axis - 2]);
+}
+
 static egraph_status write_constant_dim(writer *w, int32_t index, int32_t axis) {
   const eg_subst_op *op = &w->side->ops[index];
   use where = use_of(w, index);
-  if (axis >= 2)
-    return eg_text_printf(
-        w->text, "%" PRId32,
-        op->parameter[axis == 2 ? EG_SUBST_PM_KERNEL_H : EG_SUBST_PM_KERNEL_W]);
+  if (axis >= 2) return write_kernel_dim(w, op, axis);
   if (axis == 1 && op->kind == EG_SUBST_POOL_KERNEL) return eg_text_append(w->text, "1");
   if (where.has_multiplied)
     return write_dim(w, where.multiplied, 1 - (int32_t)where.place);
@@ -177,10 +179,7 @@ static egraph_status write_op_dim(writer *w, eg_subst_tensor tensor, int32_t axi
   if (op->kind == EG_SUBST_TRANSPOSE) return write_dim(w, op->inputs[0], 1 - axis);
   if (op->kind == EG_SUBST_MATMUL) return write_dim(w, op->inputs[axis], axis);
   if (op->kind == EG_SUBST_CONV && axis == 1) return write_dim(w, op->inputs[1], 0);
-  if (op->kind == EG_SUBST_ENLARGE && axis >= 2)
-    return eg_text_printf(
-        w->text, "%" PRId32,
-        op->parameter[axis == 2 ? EG_SUBST_PM_KERNEL_H : EG_SUBST_PM_KERNEL_W]);
+  if (op->kind == EG_SUBST_ENLARGE && axis >= 2) return write_kernel_dim(w, op, axis);
   bool has_window = op->kind == EG_SUBST_CONV || op->kind == EG_SUBST_MAX_POOL ||
                     op->kind == EG_SUBST_AVERAGE_POOL;
   if (has_window && axis >= 2 && !is_same_size) {

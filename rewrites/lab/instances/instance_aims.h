@@ -61,10 +61,9 @@ bool eg_instance_is_flag(const char *name);
 egraph_status eg_instance_aims_of(const eg_rule *rule, eg_instance_aims *out);
 /// True when the node is in the class (ATTR, KERNEL, OPERANDS, VALUE, NAMED).
 bool eg_instance_node_is_in(const eg_instance_aim *aim, const eg_instance_node *node);
-/// True for (or the count of) attributes that are numbers, that the left side leaves
-/// open, and that are not small by nature.
+/// True for an attribute that is a number, that the left side leaves open, and that is
+/// not small by nature.
 bool eg_instance_is_open_number(const eg_rule *rule, uint32_t term, uint16_t slot);
-uint32_t eg_instance_open_numbers(const eg_rule *rule);
 /// True when the numbers of all terms are in the class (BETWEEN).
 bool eg_instance_are_between(const eg_rule *rule, const eg_attrs *const *attrs);
 /// True when the type is in the class (DIMS, RANK).

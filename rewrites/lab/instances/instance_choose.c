@@ -23,24 +23,20 @@ static void exactly(rank_range *range, uint32_t rank) { range->low = range->high
 
 // Returns the ranks that suit an operator, whatever its attributes are.
 static rank_range ranks_of_op(eg_op op) {
-  static const struct {
-    eg_op op;
-    rank_range ranks;
-  } rows[] = {{EG_OP_CONV, {3, 5}},        {EG_OP_CONV_TRANSPOSE, {3, 5}},
-              {EG_OP_MAX_POOL, {3, 5}},    {EG_OP_AVERAGE_POOL, {3, 5}},
-              {EG_OP_LRN, {3, 5}},         {EG_OP_GLOBAL_AVERAGE_POOL, {3, 5}},
-              {EG_OP_GROUP_NORM, {3, 5}},  {EG_OP_GLOBAL_MAX_POOL, {3, 5}},
-              {EG_OP_ENLARGE, {3, 5}},     {EG_OP_INSTANCE_NORM, {3, 5}},
-              {EG_OP_MERGE_GCONV, {3, 5}}, {EG_OP_BATCH_NORM, {2, 5}},
-              {EG_OP_GEMM, {2, 2}},        {EG_OP_COL2IM, {3, 3}},
-              {EG_OP_MATMUL, {1, 4}},      {EG_OP_CONCAT, {1, 4}},
-              {EG_OP_SPLIT, {1, 4}},       {EG_OP_GATHER, {1, 4}},
-              {EG_OP_LAYER_NORM, {1, 4}},  {EG_OP_RMS_NORM, {1, 4}},
-              {EG_OP_SOFTMAX, {1, 4}},     {EG_OP_LOG_SOFTMAX, {1, 4}},
-              {EG_OP_SQUEEZE, {1, 4}}};
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (rows[i].op == op) return rows[i].ranks;
-  return (rank_range){0, 4};
+  static const rank_range ranks[EG_OP_COUNT] = {
+      [EG_OP_CONV] = {3, 5},        [EG_OP_CONV_TRANSPOSE] = {3, 5},
+      [EG_OP_MAX_POOL] = {3, 5},    [EG_OP_AVERAGE_POOL] = {3, 5},
+      [EG_OP_LRN] = {3, 5},         [EG_OP_GLOBAL_AVERAGE_POOL] = {3, 5},
+      [EG_OP_GROUP_NORM] = {3, 5},  [EG_OP_GLOBAL_MAX_POOL] = {3, 5},
+      [EG_OP_ENLARGE] = {3, 5},     [EG_OP_INSTANCE_NORM] = {3, 5},
+      [EG_OP_MERGE_GCONV] = {3, 5}, [EG_OP_BATCH_NORM] = {2, 5},
+      [EG_OP_GEMM] = {2, 2},        [EG_OP_COL2IM] = {3, 3},
+      [EG_OP_MATMUL] = {1, 4},      [EG_OP_CONCAT] = {1, 4},
+      [EG_OP_SPLIT] = {1, 4},       [EG_OP_GATHER] = {1, 4},
+      [EG_OP_LAYER_NORM] = {1, 4},  [EG_OP_RMS_NORM] = {1, 4},
+      [EG_OP_SOFTMAX] = {1, 4},     [EG_OP_LOG_SOFTMAX] = {1, 4},
+      [EG_OP_SQUEEZE] = {1, 4}};
+  return ranks[op].high != 0 ? ranks[op] : (rank_range){0, 4};
 }
 
 static void fit_list(const eg_verify_choice *choice, const char *name, uint32_t divisor,

@@ -340,16 +340,12 @@ static void choose_image(eg_verify_choice *choice, eg_attr *attr) {
 }
 
 static void choose_shape(eg_verify_choice *choice, eg_attr *attr) {
-  static const struct {
-    eg_op op;
-    void (*choose)(eg_verify_choice *, eg_attr *);
-  } rows[] = {
-      {EG_OP_RESHAPE, choose_reshape},     {EG_OP_RESIZE, choose_resize},
-      {EG_OP_MAX_UNPOOL, choose_unpooled}, {EG_OP_FILL, choose_fresh_shape},
-      {EG_OP_COL2IM, choose_image},        {EG_OP_AVERAGE_POOL_GRAD, choose_unpooled},
-      {EG_OP_EXPAND, choose_expand}};
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (rows[i].op == choice->op) rows[i].choose(choice, attr);
+  static void (*const by_op[EG_OP_COUNT])(eg_verify_choice *, eg_attr *) = {
+      [EG_OP_RESHAPE] = choose_reshape,     [EG_OP_RESIZE] = choose_resize,
+      [EG_OP_MAX_UNPOOL] = choose_unpooled, [EG_OP_FILL] = choose_fresh_shape,
+      [EG_OP_COL2IM] = choose_image,        [EG_OP_AVERAGE_POOL_GRAD] = choose_unpooled,
+      [EG_OP_EXPAND] = choose_expand};
+  if (by_op[choice->op] != NULL) by_op[choice->op](choice, attr);
 }
 
 static void choose_sizes(eg_verify_choice *choice, eg_attr *attr) {

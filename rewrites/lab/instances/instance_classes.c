@@ -154,7 +154,7 @@ bool eg_instance_is_open_number(const eg_rule *rule, uint32_t term, uint16_t slo
 
 /// Counts the numbers (bounds, slopes, factors) that the left side leaves open: several
 /// numbers may depend on each other.
-uint32_t eg_instance_open_numbers(const eg_rule *rule) {
+static uint32_t count_open_numbers(const eg_rule *rule) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
     if (rule->terms[i].is_var) continue;
@@ -175,9 +175,10 @@ egraph_status eg_instance_aims_of(const eg_rule *rule, eg_instance_aims *out) {
     if (!rule->terms[i].is_var) EG_TRY(add_term_aims(rule, i, out));
   for (uint32_t i = 0; i < rule->var_count; i++)
     if (eg_verify_is_leaf(rule, i)) EG_TRY(add_var(i, out));
-  for (int64_t i = 0; eg_instance_open_numbers(rule) > 1 && i < 2; i++)
+  uint32_t open_numbers = count_open_numbers(rule);
+  for (int64_t i = 0; open_numbers > 1 && i < 2; i++)
     ADD_AIM(out, .subject = EG_INSTANCE_BETWEEN, .value = i);
-  bool has_constants = eg_instance_open_numbers(rule) > 0;
+  bool has_constants = open_numbers > 0;
   for (uint32_t i = 0; i < rule->var_count; i++)
     has_constants =
         has_constants || (eg_verify_is_leaf(rule, i) && eg_special_is_constant(rule, i));

@@ -58,20 +58,10 @@ static void aim_at_leaf(eg_verify_draws *draws, uint32_t var, uint32_t operand) 
     choice->min_rank[operand] = choice->max_rank[operand] = eg_instance_rank(aim, choice);
 }
 
-/// Requires the rank that conditions or the class need.
-static void aim_at_rank(eg_verify_draws *draws, uint32_t operand) {
-  eg_verify_choice *choice = &draws->choice;
-  if (choice->rank >= choice->min_rank[operand] &&
-      choice->rank <= choice->max_rank[operand] && choice->rank > 0)
-    choice->min_rank[operand] = choice->max_rank[operand] = choice->rank;
-}
-
-/// Requires a rank of the first operand that has the aimed axis.
-static void aim_at_axis(eg_verify_draws *draws) {
-  eg_verify_choice *choice = &draws->choice;
-  uint32_t rank = eg_verify_axis_rank(draws);
-  if (rank >= choice->min_rank[0] && rank <= choice->max_rank[0] && rank > 0)
-    choice->min_rank[0] = choice->max_rank[0] = rank;
+/// Requires a rank of an operand, if the operand may have it. 0: any rank.
+static void require_rank(eg_verify_choice *choice, uint32_t operand, uint32_t rank) {
+  if (rank >= choice->min_rank[operand] && rank <= choice->max_rank[operand] && rank > 0)
+    choice->min_rank[operand] = choice->max_rank[operand] = rank;
 }
 
 /// True for the term that the draw aims at, and often for other terms with its operator,
@@ -99,8 +89,8 @@ static void set_known_types(eg_verify_draws *draws, const eg_rule_term *term) {
     choice->min_rank[i] = fresh ? draws->hints.vars[child->var].min_rank : 0;
     choice->max_rank[i] =
         fresh ? draws->hints.vars[child->var].max_rank : EGRAPH_MAX_RANK;
-    if (fresh) aim_at_rank(draws, i);
-    if (fresh && i == 0) aim_at_axis(draws);
+    if (fresh) require_rank(choice, i, choice->rank);
+    if (fresh && i == 0) require_rank(choice, 0, eg_verify_axis_rank(draws));
     if (fresh) aim_at_leaf(draws, child->var, i);
     if (fresh && fits_operands(draws, term)) choice->fit_aim[i] = draws->aim;
     if (fresh) continue;
@@ -394,7 +384,7 @@ static bool try_variable(eg_verify_draws *draws, uint32_t index) {
   choice->min_rank[0] = draws->hints.vars[var].min_rank;
   choice->max_rank[0] = draws->hints.vars[var].max_rank;
   eg_verify_steer(draws, index);
-  aim_at_rank(draws, 0);
+  require_rank(choice, 0, choice->rank);
   aim_at_leaf(draws, var, 0);
   eg_verify_choose(choice);
   if (!types_fit(choice)) return false;

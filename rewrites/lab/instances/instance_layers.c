@@ -307,44 +307,37 @@ bool eg_equation_slot(const eg_rule_term *term, uint16_t *out) {
 
 /// When operands are drawn together. MADE: if an operand is computed; EQUATION: if the
 /// equation is known or drawn. Other operands are chosen one by one.
-typedef enum layer_use { ALWAYS, MADE, EQUATION } layer_use;
+typedef enum layer_use { NEVER, ALWAYS, MADE, EQUATION } layer_use;
 
 static const struct {
-  eg_op op;
   layer_maker *make;
   layer_use use;
-} layers[] = {{EG_OP_MATMUL, matmul_operands, MADE},
-              {EG_OP_EINSUM, einsum_operands, EQUATION},
-              {EG_OP_RNN, recurrent_operands, ALWAYS},
-              {EG_OP_GRU, recurrent_operands, ALWAYS},
-              {EG_OP_LSTM, recurrent_operands, ALWAYS},
-              {EG_OP_QUANTIZE_LINEAR, quantize_operands, ALWAYS},
-              {EG_OP_DEQUANTIZE_LINEAR, quantize_operands, ALWAYS},
-              {EG_OP_QLINEAR_MATMUL, product_operands, ALWAYS},
-              {EG_OP_QLINEAR_CONV, image_product_operands, ALWAYS},
-              {EG_OP_GATHER_GRAD, gather_grad_operands, ALWAYS},
-              {EG_OP_GATHER_ELEMENTS, element_operands, ALWAYS},
-              {EG_OP_SCATTER_ELEMENTS, element_operands, ALWAYS},
-              {EG_OP_GATHER_ND, tuple_operands, ALWAYS},
-              {EG_OP_SCATTER_ND, tuple_operands, ALWAYS},
-              {EG_OP_REVERSE_SEQUENCE, sequence_operands, ALWAYS},
-              {EG_OP_ROI_ALIGN, roi_operands, ALWAYS},
-              {EG_OP_MAX_UNPOOL, unpool_operands, ALWAYS}};
-enum { LAYERS = sizeof layers / sizeof *layers };
+} layers[EG_OP_COUNT] = {[EG_OP_MATMUL] = {matmul_operands, MADE},
+                         [EG_OP_EINSUM] = {einsum_operands, EQUATION},
+                         [EG_OP_RNN] = {recurrent_operands, ALWAYS},
+                         [EG_OP_GRU] = {recurrent_operands, ALWAYS},
+                         [EG_OP_LSTM] = {recurrent_operands, ALWAYS},
+                         [EG_OP_QUANTIZE_LINEAR] = {quantize_operands, ALWAYS},
+                         [EG_OP_DEQUANTIZE_LINEAR] = {quantize_operands, ALWAYS},
+                         [EG_OP_QLINEAR_MATMUL] = {product_operands, ALWAYS},
+                         [EG_OP_QLINEAR_CONV] = {image_product_operands, ALWAYS},
+                         [EG_OP_GATHER_GRAD] = {gather_grad_operands, ALWAYS},
+                         [EG_OP_GATHER_ELEMENTS] = {element_operands, ALWAYS},
+                         [EG_OP_SCATTER_ELEMENTS] = {element_operands, ALWAYS},
+                         [EG_OP_GATHER_ND] = {tuple_operands, ALWAYS},
+                         [EG_OP_SCATTER_ND] = {tuple_operands, ALWAYS},
+                         [EG_OP_REVERSE_SEQUENCE] = {sequence_operands, ALWAYS},
+                         [EG_OP_ROI_ALIGN] = {roi_operands, ALWAYS},
+                         [EG_OP_MAX_UNPOOL] = {unpool_operands, ALWAYS}};
 
-static bool is_used(const eg_rule *rule, const eg_rule_term *term, layer_use use) {
+bool eg_is_layer(const eg_rule *rule, const eg_rule_term *term) {
+  layer_use use = layers[term->op].use;
   bool is_made = false;
   for (uint32_t i = 0; i < term->child_count; i++)
     is_made = is_made || !rule->terms[term->children[i]].is_var;
   uint16_t slot;
   return use == ALWAYS || (use == MADE && is_made) ||
          (use == EQUATION && eg_equation_slot(term, &slot));
-}
-
-bool eg_is_layer(const eg_rule *rule, const eg_rule_term *term) {
-  for (size_t i = 0; i < LAYERS; i++)
-    if (layers[i].op == term->op) return is_used(rule, term, layers[i].use);
-  return false;
 }
 
 // ---- draws ----------------------------------------------------------------------------
@@ -400,9 +393,8 @@ static void draw_layer(eg_verify_draws *draws, uint32_t index, const eg_type *fi
         known != NULL ? known : draw_equation(draws, index, slot, first);
     draws->choice.equation = draws->equations[index];
   }
-  for (size_t i = 0; i < LAYERS; i++)
-    if (layers[i].op == term->op)
-      layers[i].make(&draws->choice, term, first, operands_of_layer(draws, index));
+  if (layers[term->op].make != NULL)
+    layers[term->op].make(&draws->choice, term, first, operands_of_layer(draws, index));
 }
 
 void eg_verify_draw_layers(eg_verify_draws *draws) {

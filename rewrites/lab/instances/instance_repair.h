@@ -25,7 +25,6 @@ bool eg_repair_solve_int(repair *r, uint32_t expr, int64_t number);
 bool eg_repair_value_of(repair *r, uint32_t expr, eg_rule_value *out);
 bool eg_repair_int_of(repair *r, uint32_t expr, int64_t *out);
 int64_t *eg_repair_copy(repair *r, eg_ints list, uint32_t len);
-eg_rule_value eg_repair_list(const int64_t *data, uint32_t len);
 /// Combines numbers, lists, or a list and a number. Returns false when there is no exact
 /// or finite result.
 typedef enum arithmetic { PLUS, MINUS, TIMES, OVER } arithmetic;

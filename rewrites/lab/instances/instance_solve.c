@@ -29,7 +29,7 @@ int64_t *eg_repair_copy(repair *r, eg_ints list, uint32_t len) {
   return copy;
 }
 
-eg_rule_value eg_repair_list(const int64_t *data, uint32_t len) {
+static eg_rule_value list_value(const int64_t *data, uint32_t len) {
   return (eg_rule_value){.kind = EG_RULE_INTS, .ints = {.data = data, .len = len}};
 }
 
@@ -57,11 +57,11 @@ static void keep_permutation(repair *r, eg_ints perm, eg_rule_value *inout) {
     copy[other] = copy[i];
     copy[i] = list.data[i];
   }
-  if (copy != NULL) *inout = eg_repair_list(copy, perm.len);
+  if (copy != NULL) *inout = list_value(copy, perm.len);
 }
 
 bool eg_repair_solve_list(repair *r, uint32_t expr, const int64_t *data, uint32_t len) {
-  eg_rule_value value = eg_repair_list(data, len);
+  eg_rule_value value = list_value(data, len);
   return data != NULL && eg_repair_solve(r, expr, &value);
 }
 
@@ -103,7 +103,7 @@ static void keep_sum(repair *r, const eg_attr *slot, eg_rule_value *inout) {
     sizes[at] -= by;
     more -= by;
   }
-  if (sizes != NULL) *inout = eg_repair_list(sizes, to.len);
+  if (sizes != NULL) *inout = list_value(sizes, to.len);
 }
 
 static bool solve_variable(repair *r, uint32_t var, const eg_rule_value *value) {
@@ -229,7 +229,7 @@ bool eg_repair_combine(repair *r, arithmetic how, const eg_rule_value *a,
     int64_t y = b->kind == EG_RULE_INTS ? b->ints.data[i] : b->i;
     if (!combine_ints(how, x, y, &result[i])) return false;
   }
-  *out = eg_repair_list(result, list.len);
+  *out = list_value(result, list.len);
   return result != NULL;
 }
 

@@ -67,7 +67,10 @@ typedef struct product {
   uint32_t a_batch, b_batch, batch;
 } product;
 
-static product product_axes(eg_case *c, uint32_t term, bool trans_a, bool trans_b) {
+/// Reads the flags at `transposed` and at the slot after it.
+static product product_axes(eg_case *c, uint32_t term, uint16_t transposed) {
+  bool trans_a = eg_slot_flag(c, term, transposed);
+  bool trans_b = eg_slot_flag(c, term, (uint16_t)(transposed + 1));
   int a = (int)eg_kid_shape(c, term, 0)->rank, b = (int)eg_kid_shape(c, term, 1)->rank;
   if (a < (trans_a ? 2 : 1) || b < (trans_b ? 2 : 1)) eg_case_vacuous(c);
   product m = {.a_row = -1, .a_sum = a - 1, .b_sum = b - 1, .b_column = -1};
@@ -131,9 +134,7 @@ static eg_scalar element_product(eg_case *c, uint32_t term, const product *m,
 }
 
 void eg_type_matmul(eg_case *c, uint32_t term) {
-  bool ta = eg_slot_flag(c, term, EG_SLOT(MATMUL, TRANS_A));
-  bool tb = eg_slot_flag(c, term, EG_SLOT(MATMUL, TRANS_B));
-  product m = product_axes(c, term, ta, tb);
+  product m = product_axes(c, term, EG_SLOT(MATMUL, TRANS_A));
   for (uint16_t i = 0; i < 3; i++)
     (void)eg_slot_scalar(c, term, (uint16_t)(EG_SLOT(MATMUL, ACT) + i));
   type_product(c, term, &m);
@@ -142,9 +143,7 @@ void eg_type_matmul(eg_case *c, uint32_t term) {
 }
 
 eg_scalar eg_element_matmul(eg_case *c, uint32_t term, const eg_poly *at) {
-  bool ta = eg_slot_flag(c, term, EG_SLOT(MATMUL, TRANS_A));
-  bool tb = eg_slot_flag(c, term, EG_SLOT(MATMUL, TRANS_B));
-  product m = product_axes(c, term, ta, tb);
+  product m = product_axes(c, term, EG_SLOT(MATMUL, TRANS_A));
   summed made = {.parts = {element_product(c, term, &m, at)}, .count = 1};
   for (uint32_t i = 2; i < eg_case_term(c, term)->child_count; i++)
     add_part(&made, eg_kid_element(c, term, i, at));
@@ -152,13 +151,11 @@ eg_scalar eg_element_matmul(eg_case *c, uint32_t term, const eg_poly *at) {
 }
 
 void eg_type_gemm(eg_case *c, uint32_t term) {
-  bool ta = eg_slot_flag(c, term, EG_SLOT(GEMM, TRANS_A));
-  bool tb = eg_slot_flag(c, term, EG_SLOT(GEMM, TRANS_B));
+  product m = product_axes(c, term, EG_SLOT(GEMM, TRANS_A));
   if (eg_kid_shape(c, term, 0)->rank != 2 || eg_kid_shape(c, term, 1)->rank != 2)
     eg_case_vacuous(c);
   (void)eg_slot_scalar(c, term, EG_SLOT(GEMM, ALPHA));
   (void)eg_slot_scalar(c, term, EG_SLOT(GEMM, BETA));
-  product m = product_axes(c, term, ta, tb);
   type_product(c, term, &m);
   if (eg_case_term(c, term)->child_count == 3) type_addend(c, term, 2, false);
 }
@@ -166,8 +163,7 @@ void eg_type_gemm(eg_case *c, uint32_t term) {
 // Computes alpha a b + beta c.
 eg_scalar eg_element_gemm(eg_case *c, uint32_t term, const eg_poly *at) {
   eg_proof *p = c->p;
-  product m = product_axes(c, term, eg_slot_flag(c, term, EG_SLOT(GEMM, TRANS_A)),
-                           eg_slot_flag(c, term, EG_SLOT(GEMM, TRANS_B)));
+  product m = product_axes(c, term, EG_SLOT(GEMM, TRANS_A));
   if (!eg_kind_is_real(c, c->kinds[term])) // alpha may be a fraction
     eg_case_give_up(c, "%s of integers", "gemm");
   if (eg_case_is_bitwise(c)) eg_case_give_up(c, "%s in class exact", "gemm");

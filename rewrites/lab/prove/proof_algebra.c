@@ -136,7 +136,9 @@ eg_scalar eg_scalar_neg(eg_proof *p, eg_scalar a) {
   return eg_scalar_opaque(p, EG_OP_NEG, &a, 1);
 }
 
-eg_scalar eg_scalar_each(eg_proof *p, eg_scalar sum,
+/// Applies a function to the terms of a sum (and to 1 for its constant) and returns the
+/// sum of the results with the same factors.
+static eg_scalar on_each(eg_proof *p, eg_scalar sum,
                          eg_scalar (*of)(eg_proof *p, eg_scalar kid, const void *with),
                          const void *with) {
   const eg_scalar_node *n = eg_scalar_at(p, sum);
@@ -167,7 +169,8 @@ static bool is_divided(eg_proof *p, double a, double by) {
          (p->domain == EG_DOMAIN_REAL || quotient == floor(quotient));
 }
 
-eg_scalar eg_scalar_primitive(eg_proof *p, eg_scalar sum, eg_number *out) {
+/// Divides a sum by the number that all of its terms have as a factor, *out.
+static eg_scalar primitive(eg_proof *p, eg_scalar sum, eg_number *out) {
   const eg_scalar_node *n = eg_scalar_at(p, sum);
   *out = exactly(1);
   if (n->kind != EG_SCALAR_SUM) return sum;
@@ -297,7 +300,7 @@ static eg_scalar gathered(eg_proof *p, eg_scalar a, eg_scalar b) {
                                              : eg_scalar_factors(p, rest, f.kids[i]);
   }
   eg_number number;
-  inside = eg_scalar_primitive(p, inside, &number);
+  inside = primitive(p, inside, &number);
   return eg_scalar_times(p, eg_scalar_factors(p, inside, rest), number);
 }
 
@@ -348,7 +351,7 @@ static bool distribute(eg_proof *p, eg_scalar a, eg_scalar b, uint32_t rank,
   }
   if (!may_distribute(p, a, b)) return false;
   if (rank == 2 && !may_enter_total(p, n, b)) return false;
-  *out = rank == 3 ? eg_scalar_each(p, a, times_of, &b) : into_total(p, n, b);
+  *out = rank == 3 ? on_each(p, a, times_of, &b) : into_total(p, n, b);
   return true;
 }
 
@@ -368,8 +371,8 @@ eg_scalar eg_scalar_mul(eg_proof *p, eg_scalar a, eg_scalar b) {
   for (uint32_t rank = 3; rank > 0; rank--)
     if (distribute(p, a, b, rank, &made) || distribute(p, b, a, rank, &made)) return made;
   eg_number of_a, of_b;
-  a = eg_scalar_primitive(p, a, &of_a);
-  b = eg_scalar_primitive(p, b, &of_b);
+  a = primitive(p, a, &of_a);
+  b = primitive(p, b, &of_b);
   if (of_a.value != 1 || of_b.value != 1)
     return eg_scalar_times(p, eg_scalar_mul(p, a, b), eg_number_mul(p, of_a, of_b));
   return gathered(p, a, b);
@@ -417,8 +420,7 @@ eg_scalar eg_scalar_choice(eg_proof *p, eg_poly condition, eg_scalar yes, eg_sca
     return eg_scalar_choice(p, minus_one(p, condition), no, yes);
   const eg_scalar_node *n = eg_scalar_at(p, yes);
   bool nothing = !p->is_exact && eg_scalar_is_number(p, no, 0);
-  if (nothing && n->kind == EG_SCALAR_SUM)
-    return eg_scalar_each(p, yes, where_of, &condition);
+  if (nothing && n->kind == EG_SCALAR_SUM) return on_each(p, yes, where_of, &condition);
   if (nothing && n->kind == EG_SCALAR_TOTAL && n->which == EG_FOLD_SUM &&
       !eg_poly_has(p, condition, n->kids[0]))
     return eg_scalar_total(p, EG_FOLD_SUM, n->kids[0], n->kids[1],
@@ -489,7 +491,7 @@ eg_scalar eg_scalar_total(eg_proof *p, eg_fold fold, uint32_t symbol, eg_poly si
       return eg_scalar_mul(p, eg_scalar_size(p, size), body);
     range over = {.symbol = symbol, .size = size};
     if (n->kind == EG_SCALAR_SUM && n->is_ordinary)
-      return eg_scalar_each(p, body, total_of, &over);
+      return on_each(p, body, total_of, &over);
     eg_scalar parts;
     if (n->kind == EG_SCALAR_CHOICE && parted(p, symbol, size, n, &parts)) return parts;
     if (n->kind == EG_SCALAR_CHOICE && !eg_scalar_is_number(p, n->kids[2], 0)) {
@@ -552,7 +554,7 @@ static eg_scalar rebuild_scalar(eg_proof *p, eg_scalar s) {
     copy.kids = kids;
     return eg_scalar_make(p, copy);
   }
-  case EG_SCALAR_SUM: return eg_scalar_each(p, s, simple_of, NULL);
+  case EG_SCALAR_SUM: return on_each(p, s, simple_of, NULL);
   case EG_SCALAR_PRODUCT: {
     eg_scalar made = eg_scalar_simple(p, n->kids[0]);
     for (uint32_t i = 1; i < n->count; i++)

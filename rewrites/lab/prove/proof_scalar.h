@@ -109,13 +109,6 @@ eg_scalar eg_scalar_neg(eg_proof *p, eg_scalar a);
 eg_scalar eg_scalar_mul(eg_proof *p, eg_scalar a, eg_scalar b);
 /// Makes a product without further rewriting, its factors in order.
 eg_scalar eg_scalar_factors(eg_proof *p, eg_scalar a, eg_scalar b);
-/// Applies a function to the terms of a sum (and to 1 for its constant) and returns the
-/// sum of the results with the same factors.
-eg_scalar eg_scalar_each(eg_proof *p, eg_scalar sum,
-                         eg_scalar (*of)(eg_proof *p, eg_scalar kid, const void *with),
-                         const void *with);
-/// Divides a sum by the number that all of its terms have as a factor, *out.
-eg_scalar eg_scalar_primitive(eg_proof *p, eg_scalar sum, eg_number *out);
 eg_scalar eg_scalar_total(eg_proof *p, eg_fold fold, uint32_t symbol, eg_poly size,
                           eg_scalar body);
 eg_scalar eg_scalar_choice(eg_proof *p, eg_poly condition, eg_scalar yes, eg_scalar no);

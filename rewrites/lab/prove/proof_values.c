@@ -83,17 +83,13 @@ static eg_poly on_ints(eg_case *c, eg_rule_function f, eg_poly a, eg_poly b) {
 }
 
 static eg_scalar on_reals(eg_case *c, eg_rule_function f, eg_scalar a, eg_scalar b) {
-  static const struct {
-    eg_rule_function f;
-    eg_op op;
-  } same[] = {{EG_RULE_FN_ADD, EG_OP_ADD}, {EG_RULE_FN_SUB, EG_OP_SUB},
-              {EG_RULE_FN_MUL, EG_OP_MUL}, {EG_RULE_FN_DIV, EG_OP_DIV},
-              {EG_RULE_FN_MIN, EG_OP_MIN}, {EG_RULE_FN_MAX, EG_OP_MAX},
-              {EG_RULE_FN_POW, EG_OP_POW}};
-  for (size_t i = 0; i < sizeof same / sizeof *same; i++)
-    if (same[i].f == f)
-      return eg_scalar_call(c->p, same[i].op, (eg_scalar[]){a, b}, 2, EG_DOMAIN_REAL);
-  eg_case_give_up(c, "%s of numbers", "a function");
+  static const eg_op same[EG_RULE_FN_COUNT] = {
+      [EG_RULE_FN_ADD] = EG_OP_ADD, [EG_RULE_FN_SUB] = EG_OP_SUB,
+      [EG_RULE_FN_MUL] = EG_OP_MUL, [EG_RULE_FN_DIV] = EG_OP_DIV,
+      [EG_RULE_FN_MIN] = EG_OP_MIN, [EG_RULE_FN_MAX] = EG_OP_MAX,
+      [EG_RULE_FN_POW] = EG_OP_POW}; // 0 is an operator of graphs alone
+  if (same[f] == 0) eg_case_give_up(c, "%s of numbers", "a function");
+  return eg_scalar_call(c->p, same[f], (eg_scalar[]){a, b}, 2, EG_DOMAIN_REAL);
 }
 
 static eg_datum arithmetic(eg_case *c, eg_rule_function f, const eg_datum *args,
@@ -130,29 +126,28 @@ static eg_datum arithmetic(eg_case *c, eg_rule_function f, const eg_datum *args,
 /// are only moved; the others must be known: i an index, e a length, b a bound, p the
 /// items of a permutation, s items to sort.
 typedef struct list_row {
-  eg_rule_function function;
   eg_rule_evaluator *eval;
   const char *arguments;
   char result;
 } list_row;
 
-static const list_row list_rows[] = {
-    {EG_RULE_FN_SET_AT, eg_rule_eval_set_at, "lin", 'l'},
-    {EG_RULE_FN_REMOVE_AT, eg_rule_eval_remove_at, "li", 'l'},
-    {EG_RULE_FN_INSERT_AT, eg_rule_eval_insert_at, "lin", 'l'},
-    {EG_RULE_FN_REVERSE, eg_rule_eval_reverse, "l", 'l'},
-    {EG_RULE_FN_SORT, eg_rule_eval_sort, "s", 's'},
-    {EG_RULE_FN_PERM_APPLY, eg_rule_eval_perm_apply, "pl", 'l'},
-    {EG_RULE_FN_PERM_COMPOSE, eg_rule_eval_perm_apply, "pl", 'l'},
-    {EG_RULE_FN_PERM_INVERSE, eg_rule_eval_perm_inverse, "p", 'p'},
-    {EG_RULE_FN_PERM_SWAP, eg_rule_eval_perm_swap, "ei", 'p'},
-    {EG_RULE_FN_LIST, eg_rule_eval_list, "n", 'l'},
-    {EG_RULE_FN_APPEND, eg_rule_eval_append, "l", 'l'},
-    {EG_RULE_FN_REPEAT, eg_rule_eval_repeat, "ne", 'l'},
-    {EG_RULE_FN_RANGE, eg_rule_eval_range, "b", 'p'},
-    {EG_RULE_FN_AT, eg_rule_eval_at, "li", 'n'},
-    {EG_RULE_FN_TAKE, eg_rule_eval_take, "le", 'l'},
-    {EG_RULE_FN_DROP, eg_rule_eval_drop, "le", 'l'}};
+static const list_row list_rows[EG_RULE_FN_COUNT] = {
+    [EG_RULE_FN_SET_AT] = {eg_rule_eval_set_at, "lin", 'l'},
+    [EG_RULE_FN_REMOVE_AT] = {eg_rule_eval_remove_at, "li", 'l'},
+    [EG_RULE_FN_INSERT_AT] = {eg_rule_eval_insert_at, "lin", 'l'},
+    [EG_RULE_FN_REVERSE] = {eg_rule_eval_reverse, "l", 'l'},
+    [EG_RULE_FN_SORT] = {eg_rule_eval_sort, "s", 's'},
+    [EG_RULE_FN_PERM_APPLY] = {eg_rule_eval_perm_apply, "pl", 'l'},
+    [EG_RULE_FN_PERM_COMPOSE] = {eg_rule_eval_perm_apply, "pl", 'l'},
+    [EG_RULE_FN_PERM_INVERSE] = {eg_rule_eval_perm_inverse, "p", 'p'},
+    [EG_RULE_FN_PERM_SWAP] = {eg_rule_eval_perm_swap, "ei", 'p'},
+    [EG_RULE_FN_LIST] = {eg_rule_eval_list, "n", 'l'},
+    [EG_RULE_FN_APPEND] = {eg_rule_eval_append, "l", 'l'},
+    [EG_RULE_FN_REPEAT] = {eg_rule_eval_repeat, "ne", 'l'},
+    [EG_RULE_FN_RANGE] = {eg_rule_eval_range, "b", 'p'},
+    [EG_RULE_FN_AT] = {eg_rule_eval_at, "li", 'n'},
+    [EG_RULE_FN_TAKE] = {eg_rule_eval_take, "le", 'l'},
+    [EG_RULE_FN_DROP] = {eg_rule_eval_drop, "le", 'l'}};
 
 // Returns words for an argument with that letter, which must be known, or NULL for one
 // that is only moved.
@@ -208,8 +203,7 @@ static eg_datum list_function(eg_case *c, eg_rule_function f, const eg_datum *a,
       all = (sum ? eg_poly_add : eg_poly_mul)(c->p, all, a[0].list[i]);
     return eg_datum_int(all);
   }
-  for (size_t i = 0; i < sizeof list_rows / sizeof *list_rows; i++)
-    if (list_rows[i].function == f) return evaluate_row(c, &list_rows[i], a, count);
+  if (list_rows[f].eval != NULL) return evaluate_row(c, &list_rows[f], a, count);
   return (eg_datum){.kind = EG_DATUM_OPEN};
 }
 
