@@ -81,8 +81,8 @@ static bool apply_moves(const eg_claim_case *of, uint32_t term, eg_layout *inout
 }
 
 /// Appends the strategies of an operator: layouts of its operands and result.
-static egraph_status add_strategies(const eg_claim_case *of, uint32_t term,
-                                    eg_arena *scratch, eg_strategies *inout) {
+static egraph_status append_strategies(const eg_claim_case *of, uint32_t term,
+                                       eg_arena *scratch, eg_strategies *inout) {
   const eg_rule_term *node = &of->rule->terms[term];
   eg_type *inputs;
   EG_NEW(scratch, node->child_count, inputs);
@@ -139,7 +139,7 @@ static egraph_status push_free_ways(search *s, uint32_t term) {
 
 static egraph_status push_node_ways(search *s, uint32_t term, eg_arena *scratch) {
   EG_LOCAL(eg_strategies, strategies, scratch->alloc);
-  EG_TRY(add_strategies(s->of, term, scratch, &strategies));
+  EG_TRY(append_strategies(s->of, term, scratch, &strategies));
   for (size_t i = 0; i < strategies.len; i++) {
     const eg_strategy *one = &strategies.data[i];
     EG_TRY(push_way(s, term, &one->result, one->inputs, one));
@@ -485,7 +485,7 @@ static egraph_status walk_node(explanation *e, uint32_t term) {
   bool any = false, is_possible = false;
   eg_layout refused = {.format = EG_FORMAT_PLAIN};
   EG_LOCAL(eg_strategies, strategies, e->arena->alloc);
-  EG_TRY(add_strategies(e->of, term, e->arena, &strategies));
+  EG_TRY(append_strategies(e->of, term, e->arena, &strategies));
   for (size_t s = 0; s < strategies.len; s++) {
     bool fits = true;
     for (uint32_t i = 0; fits && i < node->child_count; i++)

@@ -82,20 +82,14 @@ egraph_status eg_rank_tensor(eg_arena *arena, eg_type type, eg_tensor *out) {
   return eg_arena_tensor(arena, &type, out);
 }
 
-static egraph_status new_parts(eg_arena *arena, const eg_mesh *mesh, const eg_type *type,
-                               eg_tensor **out) {
-  uint32_t ranks = eg_mesh_devices(mesh);
-  EG_NEW(arena, ranks, *out);
-  for (uint32_t r = 0; r < ranks; r++)
-    EG_TRY(eg_rank_tensor(arena, *type, &(*out)[r]));
-  return EGRAPH_OK;
-}
-
 egraph_status eg_rank_zeros(eg_arena *arena, const eg_mesh *mesh, const eg_type *type,
                             const eg_layout *layout, eg_rank_value *out) {
   *out = (eg_rank_value){.layout = *layout, .type = *type};
   eg_type local = eg_sharding_local(mesh, type, layout);
-  return new_parts(arena, mesh, &local, &out->parts);
+  EG_NEW(arena, eg_mesh_devices(mesh), out->parts);
+  for (uint32_t r = 0; r < eg_mesh_devices(mesh); r++)
+    EG_TRY(eg_rank_tensor(arena, local, &out->parts[r]));
+  return EGRAPH_OK;
 }
 
 /// Computes the begin of a rank's block in the whole.
