@@ -120,7 +120,8 @@ static egraph_status join_data(eg_engine *engine, uint32_t keep, uint32_t drop,
   return EGRAPH_OK;
 }
 
-/// Parents to repair and members to move when a root loses its root-hood.
+/// Returns the number of parents to repair and members to move when a root is united into
+/// another root.
 static uint64_t weight_of(const eg_engine *engine, uint32_t root) {
   const eg_class_record *class = &engine->classes.data[root];
   return (uint64_t) class->parent_count + class->len;

@@ -31,8 +31,8 @@ EG_VEC_DEFINE(eg_classes, eg_class);
 
 static inline bool eg_class_same(eg_class a, eg_class b) { return a.id == b.id; }
 
-/// The reason of an addition or a union: a rule number of the caller, or one of
-/// these two.
+/// The reason of an addition or a union: a rule number of the caller, EG_REASON_SEED,
+/// or EG_REASON_CONGRUENCE.
 #define EG_REASON_SEED (UINT32_MAX >> 1)
 #define EG_REASON_CONGRUENCE (EG_REASON_SEED - 1)
 
@@ -101,9 +101,9 @@ typedef struct eg_term_batch {
   const eg_class *children; // [count * arity]
 } eg_term_batch;
 
-/// As eg_engine_add and eg_engine_add_to on each term in turn; on failure the terms
-/// before the failing one are added. *out_changed counts the terms that changed the
-/// engine.
+/// Do the same as eg_engine_add and eg_engine_add_to for each term in turn. After a
+/// failure, the terms before the failing term have been added. *out_changed counts the
+/// terms that changed the engine.
 egraph_status eg_engine_add_batch(eg_engine *engine, const eg_term_batch *batch,
                                   uint32_t reason, eg_class *out_classes);
 egraph_status eg_engine_add_batch_to(eg_engine *engine, const eg_term_batch *batch,
@@ -145,18 +145,18 @@ uint32_t eg_engine_epochs(const eg_engine *engine);
 
 /// Returns the canonical representative of a class.
 eg_class eg_engine_find(const eg_engine *engine, eg_class class);
-/// False for a class that eg_engine_prune has dropped; such a class must not be used
-/// any more.
+/// False for a class that eg_engine_prune has dropped; the caller must not use a dropped
+/// class any more.
 bool eg_engine_has_class(const eg_engine *engine, eg_class class);
 /// Return the numbers of canonical classes and of distinct canonical nodes; exact after
 /// a rebuild.
 uint32_t eg_engine_class_count(const eg_engine *engine);
 uint32_t eg_engine_node_count(const eg_engine *engine);
 /// Return limits: every class id and every node id is below its limit; not every number
-/// below is a node.
+/// below a limit is an id.
 uint32_t eg_engine_class_limit(const eg_engine *engine);
 uint32_t eg_engine_node_limit(const eg_engine *engine);
-/// Bytes in use, pushed states included.
+/// Returns the bytes in use, including the pushed states.
 size_t eg_engine_bytes(const eg_engine *engine);
 
 /// Iterates canonical classes in increasing id: `for (eg_class c = eg_engine_first(g);
@@ -189,7 +189,7 @@ eg_parent eg_engine_parents(const eg_engine *engine, eg_class class);
 eg_parent eg_engine_next_parent(const eg_engine *engine, eg_parent parent);
 /// Returns the reason for which the node was added. Needs options.record.
 uint32_t eg_engine_node_reason(const eg_engine *engine, eg_node node);
-/// Analysis data of a class (any of its ids); borrowed until the next change.
+/// Returns the analysis data of a class (any of its ids), borrowed until the next change;
 /// NULL without analysis.
 const void *eg_engine_data(const eg_engine *engine, eg_class class);
 /// Joins the caller's data into the data of a class; as after a union, rebuild

@@ -120,8 +120,8 @@ egraph_status eg_engine_drop(eg_engine *engine) {
 
 typedef struct pruning {
   eg_engine *engine;
-  eg_u32s map;   // [old nodes] new ids; until a node is copied, its own id;
-                 // EG_NONE: removed
+  // [old nodes] new ids; until a node is copied, its own id; EG_NONE: removed.
+  eg_u32s map;
   eg_u32s left;  // remaining nodes of each class
   eg_u32s empty; // stack of classes without nodes
 } pruning;
@@ -177,7 +177,7 @@ static egraph_status copy_kept_node(pruning *p, eg_engine *out, uint32_t node) {
   if (!eg_engine_find_head(out, head, &id)) EG_TRY(eg_engine_add_head(out, head, &id));
   p->map.data[node] = (uint32_t)out->nodes.len;
   EG_TRY(eg_u32s_push(&out->nodes, id | (words[0] & ~EG_HEAD_MASK)));
-  // Reindexing sets the links.
+  // eg_engine_reindex sets the links.
   return eg_u32s_append(&out->nodes, words + 1,
                         eg_engine_node_words(engine, head.arity) - 1);
 }

@@ -37,7 +37,7 @@ static void give_segment(eg_engine *engine, uint32_t begin, uint32_t cap) {
   *free_list = begin;
 }
 
-/// Appends `count` >= 1 nodes that may lie in the pool, at offset `from`, or not.
+/// Appends `count` >= 1 nodes to the members of a root. `nodes` may point into the pool.
 static egraph_status append_members(eg_engine *engine, uint32_t root,
                                     const uint32_t *nodes, uint32_t count) {
   assert(count != 0);

@@ -89,10 +89,10 @@ static inline void eg_node_list_deinit(eg_node_list *list, egraph_allocator allo
 }
 
 typedef struct eg_op_index {
-  eg_node_list nodes;   // live nodes; nodes from `fresh_from` on were created in
-                        // this epoch
-  eg_node_list changed; // older nodes that changed in this epoch; they may have
-                        // died since
+  // Live nodes; nodes from `fresh_from` on were created in this epoch.
+  eg_node_list nodes;
+  // Older nodes that changed in this epoch; they may have died since.
+  eg_node_list changed;
   uint32_t fresh_from;
   uint32_t first_dead; // lowest dead node still listed, or UINT32_MAX
 } eg_op_index;
@@ -127,8 +127,8 @@ struct eg_engine {
   eg_unions unions;
   bool has_log;         // see explain_log.h
   uint32_t own_reasons; // unions for reasons below are not logged
-  eg_u32s log_classes;  // per class: head number and canonical children of the term that
-                        // created it
+  // Per class: head number and canonical children of the term that created it.
+  eg_u32s log_classes;
   eg_unions log_unions;
   eg_u32s log_notes;           // words of the caller
   unsigned char *data;         // data_size bytes per class
@@ -137,7 +137,7 @@ struct eg_engine {
   size_t child_words;          // child words of all nodes
   size_t dead_words;           // child words of dead nodes, perhaps still linked
   size_t swept_words;          // child words that are certainly unlinked
-  eg_u32s repairs;             // stack of classes that lost their root-hood
+  eg_u32s repairs;             // stack of classes that are no longer roots
   eg_u32s touched;             // classes whose members are not in order
   eg_u32s ops_dirty;           // operators with a first_dead
   eg_queue stale, modify;
@@ -191,7 +191,7 @@ static inline uint32_t eg_engine_root(const eg_engine *engine, uint32_t class) {
     class = up[class];
   return class;
 }
-/// As eg_engine_root, but shortens the path.
+/// Returns the same as eg_engine_root, and shortens the path to the root.
 static inline uint32_t eg_engine_root_halving(eg_engine *engine, uint32_t class) {
   uint32_t *up = engine->up.data;
   while (up[class] != class) {
@@ -275,7 +275,7 @@ egraph_status eg_engine_canonical(eg_engine *engine, const eg_term *term, eg_ter
 /// need not look at all members.
 enum { EG_GROUPED_MEMBERS = 32 };
 
-/// Words of the segment of a class with `len` members.
+/// Returns the number of words in the segment of a class with `len` members.
 static inline uint32_t eg_members_capacity(uint32_t len) {
   return len < 2 ? 0 : UINT32_C(1) << (32 - __builtin_clz(len - 1));
 }

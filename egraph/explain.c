@@ -444,7 +444,7 @@ static egraph_status key_vertex(eg_explainer *explainer, uint32_t vertex) {
   return EGRAPH_OK;
 }
 
-/// Moves the uses of a class that lost its root-hood to its root.
+/// Moves the uses of a class that is no longer a root to its root.
 static egraph_status move_uses(eg_explainer *explainer, uint32_t from, uint32_t into) {
   eg_vertex *vertices = explainer->vertices.data;
   uint32_t use = vertices[from].uses;
@@ -535,11 +535,12 @@ egraph_status eg_explainer_add(eg_explainer *explainer, const eg_ground *term,
 
 // ---- from paths to steps ------------------------------------------------------------
 
-// A way between two terms is a row of edges; a congruence among them needs the ways
-// between the children, by older edges. Each way is found once and kept with its pair of
-// terms, for either direction. One walk through the ways writes the steps, with a stack:
-// a congruence goes down into child i, and an equation writes the whole term anew along
-// the position. At the end, if a term occurs twice, the steps between are cut out.
+// A way between two terms is a sequence of edges; for a congruence among the edges, it
+// needs the ways between the children, which use older edges. Each way is found once and
+// kept with its pair of terms, for either direction. One walk through the ways writes the
+// steps, with a stack: a congruence goes down into child i, and an equation writes the
+// whole term anew along the position. At the end, if a term occurs twice, the steps
+// between are cut out.
 
 /// A path from the lower to the higher term number.
 typedef struct way {

@@ -234,7 +234,7 @@ static egraph_status add_new(eg_engine *engine, uint32_t head, const eg_term *te
   return EGRAPH_OK;
 }
 
-/// As eg_engine_add, for a sound term with canonical children.
+/// Does the same as eg_engine_add, for a sound term with canonical children.
 static egraph_status add_canonical(eg_engine *engine, uint32_t head, const eg_term *term,
                                    uint64_t hash, uint32_t reason, eg_class *out_class) {
   uint32_t node;
@@ -262,7 +262,7 @@ static egraph_status check_class(const eg_engine *engine, eg_class class) {
                  engine->up.len);
 }
 
-/// As eg_engine_add_to, for a sound term with canonical children.
+/// Does the same as eg_engine_add_to, for a sound term with canonical children.
 static egraph_status add_canonical_to(eg_engine *engine, uint32_t head,
                                       const eg_term *term, uint64_t hash, eg_class class,
                                       uint32_t reason, bool *out_changed) {
@@ -298,7 +298,8 @@ egraph_status eg_engine_add_to(eg_engine *engine, const eg_term *term, eg_class 
 
 // ---- looking up -----------------------------------------------------------------------
 
-/// As is_stored_node, modulo the unions made so far.
+/// True when a node equals the key, after the children of both are replaced by
+/// their roots.
 static bool is_congruent(const void *user, uint32_t node, const void *key) {
   const eg_engine *engine = user;
   const eg_term *term = key;

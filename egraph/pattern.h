@@ -112,7 +112,8 @@ egraph_status eg_cursor_create(egraph_allocator alloc, const eg_matcher *program
                                eg_part part, eg_cursor **out);
 void eg_cursor_destroy(eg_cursor *cursor);
 EG_HOLDER_DEFINE(eg_cursor)
-/// Runs until the part is done, on_match pauses the search, or `max_steps` are done.
+/// Runs until the part is done, on_match pauses the search, or `max_steps` steps
+/// are made.
 egraph_status eg_cursor_run(eg_cursor *cursor, uint64_t max_steps, bool *out_done);
 /// Returns the number of candidates visited so far, a measure of work independent of
 /// the clock.

@@ -16,12 +16,14 @@
 #include "egraph/pattern.h"
 
 typedef enum eg_step_kind {
-  EG_STEP_SCAN,   // nodes of the term's operator
-  EG_STEP_BIND,   // nodes of class `source`
-  EG_STEP_RISE,   // nodes that have class `source` at `position`; a join through the
-                  // parents lists
-  EG_STEP_LOOKUP, // the node with this head and these known children: a hash-cons
-                  // lookup
+  EG_STEP_SCAN, // nodes of the term's operator
+  EG_STEP_BIND, // nodes of class `source`
+  // Candidates are the nodes that have class `source` at `position`: a join through the
+  // parents lists.
+  EG_STEP_RISE,
+  // The candidate is the node with this head and these known children: a
+  // hash-cons lookup.
+  EG_STEP_LOOKUP,
   EG_STEP_CLASSES // every class, into register `source`
 } eg_step_kind;
 
@@ -30,8 +32,9 @@ typedef struct eg_step {
   uint32_t term;
   uint32_t source, position;
   bool is_class_known; // the term's register is compared, not set
-  bool must_be_old;    // in a search for fresh matches, the node must not be fresh:
-                       // another plan finds those matches
+  // In a search for fresh matches, the node must not be fresh: another plan finds those
+  // matches.
+  bool must_be_old;
   uint32_t first_move, move_count;
   uint32_t order; // among the steps that match a term
 } eg_step;

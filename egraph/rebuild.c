@@ -134,8 +134,8 @@ static egraph_status merge_nodes(eg_engine *engine, uint32_t node, uint32_t othe
   bool changed;
   eg_class a = {eg_engine_class_word(engine, node)};
   eg_class b = {eg_engine_class_word(engine, other)};
-  EG_TRY(eg_engine_reserve_union(engine)); // room for the death below, which must
-                                           // not fail
+  // Makes room for the death below, which must not fail.
+  EG_TRY(eg_engine_reserve_union(engine));
   EG_TRY(eg_engine_unite(engine, a, b, EG_REASON_CONGRUENCE, &changed));
   eg_term stale = eg_engine_stored(engine, node);
   eg_flatmap_remove(&engine->table, eg_engine_hash(&stale), node);

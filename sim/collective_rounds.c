@@ -130,7 +130,7 @@ static egraph_status double_whole(const group *g) {
   return EGRAPH_OK;
 }
 
-/// Adds a round per power of two: each block moves by the powers of two in its distance.
+/// Adds a round per power of two. Each block moves by the powers of two in its distance.
 static egraph_status travel_by_ones(const group *g) {
   for (uint32_t bit = 1; bit < g->n; bit *= 2) {
     uint32_t blocks = 0;

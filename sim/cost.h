@@ -43,8 +43,9 @@ typedef struct eg_cost_options {
   /// NULL. It is called first at every request, also for free nodes.
   bool (*override_cost)(void *user, const eg_node_spec *spec, double *out);
   void *user;
-  uint32_t formats; // memory formats, plain excepted, for which the back-end has kernels:
-                    // a bit per eg_format
+  // Memory formats, plain excepted, for which the back-end has kernels: a bit per
+  // eg_format.
+  uint32_t formats;
 } eg_cost_options;
 
 /// Opens or creates the database (WAL, schema version checked) and reads the machine's

@@ -10,7 +10,6 @@
 // the class's flows that pass this link. This flow has the rate of all flows of its
 // class: these rates make all flows max-min fair, and max-min fair rates are unique.
 // Therefore a simulation of one device of each class gives the times of all devices.
-// the times of all devices.
 //
 // On a switch all devices of a ring are one class; on a fat tree, the devices in the same
 // position below their switches are. With `all` (exchange_flows.h) each device is a
@@ -34,8 +33,9 @@ typedef struct eg_equal_devices {
   eg_real_flows flows;
   eg_u32s links;        // links that flows pass
   eg_u32s device_class; // [devices]
-  eg_u32s link_class;   // [links of the machine]; on entry: links with different numbers
-                        // stay in different classes
+  // [links of the machine]; on entry: links with different numbers stay in different
+  // classes.
+  eg_u32s link_class;
   uint32_t device_classes, flow_classes, link_classes;
 } eg_equal_devices;
 

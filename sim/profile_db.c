@@ -27,7 +27,7 @@ struct eg_profile_db {
   bool has_evidence; // schema 2
 };
 
-// Turns SQLite's codes into ours; no other place does.
+// Turns a code of SQLite into a status with a message. No other function does so.
 static egraph_status sqlite_fail(const eg_profile_db *db, int code) {
   const char *text =
       db->handle != NULL ? sqlite3_errmsg(db->handle) : sqlite3_errstr(code);
@@ -112,8 +112,9 @@ static egraph_status end_transaction(const eg_profile_db *db, egraph_status stat
   return status;
 }
 
-// Tells a fresh file from a profile database; refuses other files. Runs in a transaction,
-// so that the answers belong to one moment: another process may be creating the tables.
+// Decides if a file is fresh or a profile database; refuses other files. Runs in a
+// transaction, so that the answers belong to one moment: another process may be creating
+// the tables.
 static egraph_status identify_within(eg_profile_db *db, bool *out_fresh) {
   int64_t application = 0, version = 0, tables = 0;
   EG_TRY(query_int(db, "PRAGMA application_id", &application));

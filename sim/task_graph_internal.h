@@ -67,11 +67,11 @@ typedef struct eg_task_link {
   bool is_visited;          // while rates are computed
   bool is_stale;            // uses must be written anew, from stale_from on
   double stale_from;
-  size_t first_stale, kept; // of the uses that stay: the number that is still sorted, and
-                            // the number in all
-  double changed_until;     // the latest old end of the recomputed flows on it
-  double free, open; // free bandwidth, and number of flows without a rate, while rates
-                     // are computed
+  // Number of sorted uses, and number of all uses, among the uses that stay.
+  size_t first_stale, kept;
+  double changed_until; // the latest old end of the recomputed flows on it
+  // Free bandwidth, and number of flows without a rate, while rates are computed.
+  double free, open;
 } eg_task_link;
 EG_VEC_DEFINE(eg_task_links, eg_task_link);
 

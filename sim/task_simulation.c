@@ -183,7 +183,7 @@ static egraph_status recompute_after(eg_task_graph *graph, uint32_t number,
   return EGRAPH_OK;
 }
 
-/// For all tasks recomputed since `from`: recomputes the successors that certainly start
+/// Recomputes, for all tasks recomputed since `from`, the successors that certainly start
 /// later than before, and watches the starts of the others.
 static egraph_status recompute_ahead(eg_task_graph *graph, size_t from) {
   for (size_t i = from; i < graph->recomputed.len; i++) {

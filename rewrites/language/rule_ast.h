@@ -144,19 +144,19 @@ typedef struct eg_rule_schema eg_rule_schema;
 typedef struct eg_rule {
   const char *name, *source, *file;
   uint32_t line;
-  bool both_ways; // the form has both directions; the other one is the next or
-                  // previous rule
-  bool reversed;  // this is the second direction
+  // The form has both directions; the other direction is the next or previous rule.
+  bool both_ways;
+  bool reversed; // this is the second direction
   bool enabled;
   bool is_shipped;  // part of the library
   egraph_math math; // its class, "associative" unless the form declares another
   bool spreads;     // associative, but NaN and infinities reach more results than before
   const char *key;  // canonical text with renamed variables: equal keys, equal rules
   const char *parallel_key; // key with the parallel operators, which `key` leaves out
-  bool implied;             // both sides are the same term when parallel operators
-                            // are removed
-  const char *known_as;     // the rule that this one equals without parallel operators,
-                            // or NULL
+  // Both sides are the same term when parallel operators are removed.
+  bool implied;
+  // Name of the rule that this rule equals without parallel operators, or NULL.
+  const char *known_as;
   const eg_rule_var *vars;
   uint32_t var_count, pattern_var_count;
   const eg_rule_term *terms;

@@ -452,7 +452,7 @@ egraph_status eg_rule_cases_sample(const eg_rule *rule, eg_u32s *out, bool *out_
 }
 
 /// Lists large numbers of elements: 9, 17, the numbers in the rule, and each of these
-/// plus one.
+/// numbers plus one.
 static uint32_t large_counts(const eg_rule *rule, uint32_t *out) {
   uint32_t count = 0;
   out[count++] = 9;
@@ -535,7 +535,8 @@ typedef struct likeness {
   bool found;
 } likeness;
 
-/// False when the case with these values cannot be the rule: it has other operators.
+/// False when the case with these values cannot be the rule, because the case has
+/// other operators.
 static bool is_like(const likeness *l) {
   const eg_rule_schema *schema = l->whole->schema;
   uint32_t sides = schema->sides;

@@ -108,8 +108,8 @@ static egraph_status copy_expression(expansion *e, const binding *env,
     const eg_sexpr *value = NULL;
     EG_TRY(find_value(e, env, from, from->text, &value));
     bool is_list = value->kind == EG_SEXPR_LIST;
-    for (uint32_t i = 0; is_list && i < value->count; i++) // the value was copied when it
-                                                           // was bound
+    // The value was copied when it was bound.
+    for (uint32_t i = 0; is_list && i < value->count; i++)
       EG_TRY(copy_expression(e, NULL, &value->children[i], depth, out));
     if (is_list) return EGRAPH_OK;
     made = *value;

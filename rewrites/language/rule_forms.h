@@ -16,7 +16,7 @@ typedef struct eg_rule_source_text {
 /// Reads one direction of a rule form. Fails with EGRAPH_E_PARSE.
 egraph_status eg_rule_read(const eg_rule_source_text *from, const eg_sexpr *form,
                            bool reversed, eg_rule *out);
-/// As eg_rule_read for a form without parameters (rule_schema.h).
+/// Does the same as eg_rule_read for a form without parameters (rule_schema.h).
 egraph_status eg_rule_read_plain(const eg_rule_source_text *from, const eg_sexpr *form,
                                  bool reversed, eg_rule *out);
 egraph_status eg_rule_test_read(const eg_rule_source_text *from, const eg_sexpr *form,

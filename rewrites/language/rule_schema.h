@@ -16,9 +16,9 @@ enum {
 };
 
 typedef struct eg_rule_parameter {
-  const char *name;       // ?f, or the first of the sequences with this length
-  const eg_op *operators; // operators that ?f may be; NULL: the parameter is a number
-                          // of elements
+  const char *name; // ?f, or the first of the sequences with this length
+  // Operators that ?f may be; NULL: the parameter is a number of elements.
+  const eg_op *operators;
   uint32_t operator_count;
   uint32_t least; // elements
 } eg_rule_parameter;
@@ -61,11 +61,12 @@ uint32_t eg_rule_sum_of(const eg_rule_sum *sum, uint32_t parameter_count,
                         const uint32_t *values);
 eg_op eg_rule_spot_op(const eg_rule_spot *spot, const uint32_t *values);
 
-/// Appends the values of sample cases, parameter_count words each. *out_all: they are all
-/// cases, which requires that some operator bounds each sequence and that there are at
-/// most EG_RULE_MAX_CASES choices. Otherwise: with the first operators all numbers up to
-/// two, and one number up to EG_RULE_SAMPLE_COUNT; and every choice of operators with
-/// some number. Leaves out illegal cases, and `rule` itself.
+/// Appends the values of sample cases, parameter_count words each, without illegal
+/// cases and `rule` itself. *out_all: they are all cases, which requires that some
+/// operator bounds each sequence and that there are at most EG_RULE_MAX_CASES choices.
+/// Otherwise they are the cases with the first operators and up to two elements in each
+/// sequence, one case with up to EG_RULE_SAMPLE_COUNT elements, and a case for every
+/// choice of operators.
 enum { EG_RULE_SAMPLE_COUNT = 5, EG_RULE_MAX_CASES = 2000 };
 egraph_status eg_rule_cases_sample(const eg_rule *rule, eg_u32s *out, bool *out_all);
 /// Appends, for each sequence that may be longer, cases with 9 and 17 elements, and with

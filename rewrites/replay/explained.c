@@ -123,7 +123,7 @@ typedef struct reader {
 EG_OWNER_DEFINE_STATIC(reader, (eg_arena, arena), (eg_u32s, terms, operands),
                        (eg_text, text))
 
-/// Prefixes the message of a function that knows no places with the place.
+/// Prefixes the message of a failure with the file, line and column of the expression.
 static egraph_status fail_at(const reader *r, const eg_sexpr *expr,
                              egraph_status status) {
   if (status == EGRAPH_OK || status == EGRAPH_E_MEMORY) return status;

@@ -48,7 +48,7 @@ egraph_status eg_explained_add_constant(eg_explained *explained, uint32_t of,
                                         uint32_t *out);
 egraph_status eg_explained_add_step(eg_explained *explained, const char *rule,
                                     const uint32_t *roots, uint32_t count);
-/// Attributes of a term; NULL of a constant.
+/// Returns the attributes of a term; NULL for a constant.
 const eg_attrs *eg_explained_attrs(const eg_explained *explained, uint32_t term);
 
 /// Appends the text, with the terms that steps and outputs need.

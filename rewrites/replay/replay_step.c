@@ -171,7 +171,7 @@ static egraph_status build_node(eg_replay_stepper *s, const eg_rule_term *term,
              : REFUSE("its %s makes a number that the type does not hold", op->name);
 }
 
-/// Finds the term of the rule that a name behind `let` means.
+/// Returns the term of the rule that a variable bound by `let` names.
 static uint32_t let_term(const eg_rule *rule, uint32_t var) {
   for (uint32_t i = 0; i < rule->let_count; i++)
     if (rule->lets[i].is_term && rule->lets[i].var == var) return rule->lets[i].term;

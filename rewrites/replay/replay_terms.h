@@ -51,7 +51,7 @@ egraph_status eg_replay_terms_compute(eg_replay_terms *terms, uint32_t term,
 egraph_status eg_replay_terms_fit(const eg_replay_terms *terms, uint32_t term,
                                   bool *out_fit);
 
-/// Attributes; NULL of a constant.
+/// Returns the attributes of a term; NULL for a constant.
 const eg_attrs *eg_replay_terms_attrs(const eg_replay_terms *terms, uint32_t term);
 const eg_tensor_fact *eg_replay_terms_fact(const eg_replay_terms *terms, uint32_t term);
 /// Returns the bytes of a weight or constant; NULL: absent, or another term.

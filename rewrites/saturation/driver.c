@@ -123,7 +123,7 @@ static egraph_status start_lanes(lane_set *lanes) {
   return EGRAPH_OK;
 }
 
-/// Gives parts to idle lanes. *out_busy: the busy lanes are among the first so many.
+/// Gives parts to idle lanes. *out_busy: only the first *out_busy lanes can be busy.
 static egraph_status fill_lanes(lane_set *lanes, uint32_t *out_busy,
                                 uint64_t *out_candidates) {
   *out_busy = 0;
@@ -161,8 +161,8 @@ static egraph_status run_lane(void *user, size_t index, uint32_t worker) {
   return EGRAPH_OK;
 }
 
-// Lets each lane search until it finishes its part or pauses. *out_busy: the first so
-// many lanes have searched; 0: no work was left. Fails as eg_cursor_run.
+// Lets each lane search until it finishes its part or pauses. *out_busy: only the first
+// *out_busy lanes have searched; 0: no work was left. Fails as eg_cursor_run.
 static egraph_status search_lanes(lane_set *lanes, uint32_t *out_busy) {
   uint64_t candidates;
   EG_TRY(fill_lanes(lanes, out_busy, &candidates));
@@ -352,8 +352,8 @@ static egraph_status run_seen_rule(driver_state *driver, uint64_t known) {
     turn->limit = all.limit;
     return EGRAPH_OK;
   }
-  driver->report->rules[turn->rule].matches -= turn->found; // the next turn finds
-                                                            // them again
+  // The next turn finds them again.
+  driver->report->rules[turn->rule].matches -= turn->found;
   driver->current.matches -= turn->found;
   *turn = all;
   turn->apply_fresh = true;

@@ -16,8 +16,9 @@
 #include "rewrites/saturation/saturation.h"
 
 typedef struct eg_apply_result {
-  uint32_t applied;   // matches applied, from the first on, rejected ones included; when
-                      // fewer than given: the next one would exceed max_new_nodes
+  // Number of matches applied, from the first one on, including rejected matches. If some
+  // matches are missing, the next match would exceed max_new_nodes.
+  uint32_t applied;
   uint32_t held;      // of these, matches kept for `finish`
   uint32_t unions;    // and additions to classes
   uint32_t rejected;  // matches rejected because of types
@@ -44,18 +45,18 @@ typedef struct eg_driver_rules {
   /// applied. NULL: false for every rule.
   bool (*needs_all)(void *self, uint32_t rule);
   /// True: every right side has fewer operators than its left side. Called after
-  /// `matchers`. NULL: unknown of any rule.
+  /// `matchers`. NULL: not known for any rule.
   bool (*shrinks)(void *self, uint32_t rule);
   /// Sets the callbacks of a search for a left side: on_match must call eg_lane_take,
   /// is_possible may call eg_lane_reject. Searches on different lanes (number <
   /// EG_DRIVER_LANES) run at the same time.
   void (*search)(void *self, uint32_t rule, uint32_t matcher, uint32_t number,
                  eg_lane *lane, eg_search *out);
-  /// Applies up to `count` <= EG_DRIVER_BATCH matches, which lie behind each other.
+  /// Applies up to `count` <= EG_DRIVER_BATCH matches, which follow each other in memory.
   egraph_status (*apply)(void *self, uint32_t rule, const uint32_t *matches,
                          uint32_t count, uint32_t max_new_nodes, eg_apply_result *out);
   /// Called after all matches of a rule in an iteration, for rules that join their
-  /// matches. *out_fits false: the next one would exceed max_new_nodes.
+  /// matches. *out_fits is false when the next match would exceed max_new_nodes.
   egraph_status (*finish)(void *self, uint32_t rule, uint32_t max_new_nodes,
                           eg_apply_result *out, bool *out_fits);
   size_t (*bytes)(void *self);

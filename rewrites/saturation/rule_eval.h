@@ -82,7 +82,7 @@ typedef bool eg_rule_evaluator(eg_rule_env *env, const eg_rule_value *args,
 #define EG_RULE_EVALUATOR(name)                                                          \
   bool eg_rule_eval_##name(EG_MAYBE_UNUSED eg_rule_env *env, const eg_rule_value *args,  \
                            EG_MAYBE_UNUSED uint32_t count, eg_rule_value *out)
-/// Defines such a function whose body is one expression.
+/// Defines a function that evaluates a rule function by one expression.
 #define EG_RULE_ROW(name, expression)                                                    \
   EG_RULE_EVALUATOR(name) { return expression; }
 static inline bool eg_rule_give(eg_rule_value value, eg_rule_value *out) {

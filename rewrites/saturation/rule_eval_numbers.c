@@ -55,7 +55,7 @@ static bool max_ints(int64_t a, int64_t b, int64_t *out) {
   return true;
 }
 
-// The remainder of open sizes, and their quotient when there is no remainder.
+// Compute the remainder of open sizes, and their quotient if there is no remainder.
 static bool mod_sizes(int64_t a, int64_t b, int64_t *out) {
   return eg_size_floor_div(a, b, out) && eg_size_mul(*out, b, out) &&
          eg_size_sub(a, *out, out);

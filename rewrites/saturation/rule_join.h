@@ -20,7 +20,7 @@ typedef struct eg_rule_element {
 } eg_rule_element;
 EG_VEC_DEFINE(eg_rule_elements, eg_rule_element);
 
-/// Elements that fit together.
+/// A set of elements that can be joined.
 typedef struct eg_rule_set {
   uint32_t first, last;
   uint32_t next; // set with the same shared words, or EG_RULE_NONE

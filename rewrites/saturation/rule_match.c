@@ -46,7 +46,8 @@ static uint32_t step_of_var(const planner *p, uint32_t var) {
   return 0;
 }
 
-// Arguments come before their calls, and a let before its uses.
+// Finds the step from which each expression is known. Arguments come before their calls,
+// and a let before its uses.
 static void note_expressions(planner *p) {
   for (uint32_t i = 0; i < p->rule->expr_count; i++) {
     const eg_rule_expr *expr = &p->rule->exprs[i];

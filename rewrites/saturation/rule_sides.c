@@ -256,7 +256,7 @@ static bool is_too_many(const listing *l) {
 }
 
 /// Adds the cases with all values of the parameters from `parameter` on; there are few.
-/// These values are 0 before and after.
+/// The values are 0 before and after the call.
 static egraph_status add_cases(listing *l, uint32_t parameter) {
   bool is_last = parameter == l->schema->parameter_count;
   if (is_last || parameter == EG_RULE_MAX_PARAMETERS) return add_case(l);
@@ -276,7 +276,8 @@ static egraph_status add_cases(listing *l, uint32_t parameter) {
   return EGRAPH_OK;
 }
 
-/// Updates the census with the operators of the left side. *out_asks: their places count.
+/// Updates the census with the operators of the left side. *out_asks: cases also depend
+/// on the operators of operands.
 static egraph_status take_census(const eg_rule_schema *schema, eg_rule_census *census,
                                  const eg_engine *engine, bool *out_asks) {
   *out_asks = false;

@@ -10,9 +10,9 @@
 #include "rewrites/language/rules.h"
 #include "rewrites/saturation/rule_match.h"
 
-/// The (operator, number of operands) pairs that an e-graph contains or contained;
-/// and, below some operators, the pairs in each place. Only cases made of these pairs
-/// are searched.
+/// The (operator, number of operands) pairs that an e-graph contains or contained; and,
+/// below some operators, the pairs in each place. A case is searched only when it is made
+/// of these pairs.
 typedef struct eg_rule_census {
   uint64_t operands[EG_OP_COUNT]; // bit n: of nodes with n operands, fewer than 64
   uint32_t heads_seen, pair_count;
@@ -23,7 +23,7 @@ typedef struct eg_rule_census {
 
 void eg_rule_census_init(eg_rule_census *census, egraph_allocator alloc);
 void eg_rule_census_deinit(eg_rule_census *census);
-/// Starts anew with the next e-graph.
+/// Empties the census for the next e-graph.
 void eg_rule_census_forget(eg_rule_census *census);
 
 typedef struct eg_rule_side {

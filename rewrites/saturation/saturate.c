@@ -50,9 +50,9 @@ typedef struct tensor_rules {
   context lanes[EG_DRIVER_LANES], applying;
   uint32_t var_cap, step_cap; // most of any rule
   eg_rule_builder builder;
-  eg_u32s depths; // [nodes] number of rules with several left sides on the way to
-                  // the node
-  eg_u32s note;   // note of the current match, in an explained e-graph
+  // [nodes] number of rules with several left sides on the way to the node.
+  eg_u32s depths;
+  eg_u32s note; // note of the current match, in an explained e-graph
 } tensor_rules;
 
 #define OWNED                                                                            \

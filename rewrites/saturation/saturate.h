@@ -25,9 +25,9 @@ egraph_status eg_saturate(eg_tensor_egraph *egraph, const eg_rules *rules,
 typedef struct eg_rewrite {
   uint32_t number; // number of the rule
   const eg_rule *rule;
-  const eg_class *roots;      // [root_count] that the left side matched
-  const eg_rule_value *vars;  // [var_count] values of the variables; for class variables,
-                              // their tensors
+  const eg_class *roots; // [root_count] that the left side matched
+  // [var_count] values of the variables; for class variables, their tensors.
+  const eg_rule_value *vars;
   const eg_built_term *terms; // [term_count] of the right side: operators and payloads
   const uint32_t *alias;      // [var_count] of names of terms: the term
 } eg_rewrite;

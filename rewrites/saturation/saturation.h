@@ -87,13 +87,13 @@ typedef struct eg_saturation_options {
   /// e-graph is held during each iteration; its bytes count.
   bool rollback;
   egraph_math math; // uses rules of this class and of the classes before it
-  /// True for rules to use, besides their own switch; NULL: all.
+  /// True for a rule to be used, if the rule is switched on; NULL: use all of these.
   bool (*use_rule)(void *user, uint32_t rule);
   void *use_rule_user;
   /// Cases of the rules, shared by successive saturations, so that each case is read
   /// once; or NULL.
   struct eg_rule_cases *cases;
-  /// May be NULL: priority 0, cost 1.
+  /// Returns the priority and cost of a rule; NULL: priority 0 and cost 1.
   eg_rule_policy (*policy)(void *user, uint32_t rule);
   void *policy_user;
 } eg_saturation_options;
@@ -119,8 +119,9 @@ typedef struct eg_saturation_report {
   double seconds;
   uint64_t work; // steps, independent of the clock and of the number of threads
   size_t peak_bytes;
-  bool rolled_back;     // an interrupted iteration was undone; it is not counted, but the
-                        // statistics of rules include it
+  // An interrupted iteration was undone; it is not counted, but the statistics of rules
+  // include it.
+  bool rolled_back;
   eg_rule_stats *rules; // [eg_rules_count]
   uint32_t rule_count;
   egraph_allocator alloc;

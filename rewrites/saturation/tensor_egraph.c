@@ -27,9 +27,9 @@ struct eg_tensor_egraph {
   eg_classes scratch; // operands of the node being seeded
   seed_entries seeds;
   bool is_explained;
-  eg_ground_terms witnesses; // terms that show a fact; EG_WITNESS_CLASS: the term that
-                             // created the class
-  eg_u32s operands;          // operands of a witness
+  // Terms that show a fact; EG_WITNESS_CLASS: the term that created the class.
+  eg_ground_terms witnesses;
+  eg_u32s operands; // operands of a witness
 };
 
 #define OWNED                                                                            \

@@ -19,7 +19,7 @@ typedef struct eg_tensor_egraph eg_tensor_egraph;
 /// Roots are its outputs, in order.
 egraph_status eg_tensor_egraph_create(const egraph_allocator *alloc,
                                       const eg_graph *graph, eg_tensor_egraph **out);
-/// As eg_tensor_egraph_create, and records the data that explain equalities
+/// Does the same as eg_tensor_egraph_create, and records the data that explain equalities
 /// (tensor_explain.h): the log of the engine, the rewrites that saturation notes, and
 /// terms that show a fact.
 egraph_status eg_tensor_egraph_create_explained(const egraph_allocator *alloc,
@@ -38,7 +38,7 @@ eg_engine *eg_tensor_egraph_engine(eg_tensor_egraph *egraph);
 const eg_engine *eg_tensor_egraph_engine_of(const eg_tensor_egraph *egraph);
 const eg_graph *eg_tensor_egraph_graph(const eg_tensor_egraph *egraph);
 eg_attr_pool *eg_tensor_egraph_attrs(eg_tensor_egraph *egraph);
-/// Attributes by payload of a node.
+/// Returns the attributes that a node with this payload has.
 const eg_attrs *eg_tensor_egraph_attrs_at(const eg_tensor_egraph *egraph,
                                           uint32_t payload);
 const eg_tensor_fact *eg_tensor_egraph_fact(const eg_tensor_egraph *egraph,
@@ -55,7 +55,7 @@ bool eg_tensor_egraph_seed_value(const eg_tensor_egraph *egraph, eg_node node,
 /// spans both the operators that produce the value and the operators that use it. Classes
 /// united with it become sealed, too. Rebuild afterwards. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_tensor_egraph_seal(eg_tensor_egraph *egraph, eg_class class);
-/// From now on refuses nodes without kernels, so that a back-end that runs the graph can
+/// Refuses nodes without kernels from now on, so that a back-end that runs the graph can
 /// run every variant. Does nothing when a node of the graph itself has no kernel. Fails
 /// as `kernels`.
 egraph_status eg_tensor_egraph_restrict(eg_tensor_egraph *egraph,
@@ -76,7 +76,7 @@ bool eg_tensor_egraph_is_explained(const eg_tensor_egraph *egraph);
 /// that number.
 const eg_ground_terms *eg_tensor_egraph_witnesses(const eg_tensor_egraph *egraph);
 #define EG_WITNESS_CLASS UINT32_MAX
-/// Bytes held by engine, attributes and facts.
+/// Returns the bytes held by engine, attributes and facts.
 size_t eg_tensor_egraph_bytes(const eg_tensor_egraph *egraph);
 
 #endif

@@ -18,8 +18,8 @@
 /// A noted rewrite.
 typedef struct eg_tensor_rewrite {
   uint32_t rule;
-  const uint32_t *classes;  // [pattern_var_count] matched classes, by their ids at
-                            // the match
+  // [pattern_var_count] matched classes, by their ids at the match.
+  const uint32_t *classes;
   const uint32_t *payloads; // [term_count] payloads of the terms that are operators
 } eg_tensor_rewrite;
 
@@ -43,8 +43,8 @@ EG_HOLDER_DEFINE(eg_tensor_explainer)
 egraph_status eg_tensor_explainer_add(eg_tensor_explainer *explainer,
                                       const eg_attrs *attrs, const uint32_t *operands,
                                       uint32_t count, uint32_t *out);
-/// Terms: operators with payloads of the e-graph's attributes. Borrowed until a term is
-/// added.
+/// Returns the terms: operators with payloads of the e-graph's attributes. Borrowed until
+/// a term is added.
 const eg_ground_terms *eg_tensor_explainer_terms(const eg_tensor_explainer *explainer);
 /// Marks the rewrites that make two terms equal. Fails with EGRAPH_E_ARGUMENT when the
 /// terms are not known to be equal.

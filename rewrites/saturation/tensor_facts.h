@@ -41,11 +41,11 @@ EG_VEC_DEFINE(eg_type_list_vec, eg_type_list);
 typedef struct eg_tensor_facts {
   egraph_allocator alloc;
   const eg_graph *graph;
-  bool is_restricted;            // to nodes with kernels
-  uint32_t kernels[EG_OP_COUNT]; // if restricted: bits of element types,
-                                 // see eg_kernel_types
-  uint64_t left_out;             // nodes that were refused for that
-  eg_arena arena;                // memory of type lists
+  bool is_restricted; // to nodes with kernels
+  // If restricted: bits of element types, see eg_kernel_types.
+  uint32_t kernels[EG_OP_COUNT];
+  uint64_t left_out; // nodes that were refused for that
+  eg_arena arena;    // memory of type lists
   eg_type_list_vec lists;
   eg_flatmap map; // hash of a list -> its place in `lists`
 } eg_tensor_facts;

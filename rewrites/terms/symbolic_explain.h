@@ -36,8 +36,8 @@ egraph_status eg_symbolic_explainer_read(eg_symbolic_explainer *explainer,
 /// Finds the number of the term that created a class.
 egraph_status eg_symbolic_explainer_class(eg_symbolic_explainer *explainer,
                                           eg_class class, uint32_t *out_term);
-/// As eg_explainer_explain; reasons are numbers for eg_symbolic_reason_of. O(applications
-/// until the terms became equal), without those replayed before.
+/// Does the same as eg_explainer_explain; reasons are numbers for eg_symbolic_reason_of.
+/// O(applications until the terms became equal), without applications replayed before.
 egraph_status eg_symbolic_explainer_explain(eg_symbolic_explainer *explainer,
                                             uint32_t from, uint32_t to, size_t max_words,
                                             eg_explanation *out);

@@ -275,8 +275,8 @@ static egraph_status on_node(void *user, const eg_egraph_json *json,
 static egraph_status read_json_nodes(reader *r) {
   eg_egraph_json_sink sink = {.user = r, .on_op = on_op, .on_node = on_node};
   EG_TRY(eg_u32s_push(&r->child_begin, 0));
-  EG_TRY(eg_u32s_reserve(&r->children, 1)); // so that data is not NULL if all nodes
-                                            // are leaves
+  // So that data is not NULL if all nodes are leaves.
+  EG_TRY(eg_u32s_reserve(&r->children, 1));
   EG_TRY(eg_egraph_json_read(&r->json, &sink));
   EG_TRY(eg_egraph_json_resolve(&r->json, r->child_begin.data, r->children.data));
   return eg_egraph_json_roots(&r->json, &r->roots, NULL);

@@ -29,7 +29,8 @@ egraph_status eg_symbolic_save(const eg_symbolic *symbolic, const char *path);
 /// as eg_engine_get.
 egraph_status eg_symbolic_load(const egraph_allocator *alloc, const char *path,
                                eg_text *rules, eg_symbolic **out);
-/// As eg_symbolic_load with a file in memory; `name` names it in messages.
+/// Does the same as eg_symbolic_load for a file in memory; `name` names the file
+/// in messages.
 egraph_status eg_symbolic_parse(const egraph_allocator *alloc, const char *name,
                                 const void *bytes, size_t size, eg_text *rules,
                                 eg_symbolic **out);
@@ -50,7 +51,8 @@ egraph_status eg_symbolic_print_json(const eg_symbolic *symbolic, const eg_class
 /// symbol), EGRAPH_E_MEMORY.
 egraph_status eg_symbolic_read_json(const egraph_allocator *alloc, const char *path,
                                     eg_classes *roots, eg_symbolic **out);
-/// As eg_symbolic_read_json from memory; `path` names the text in messages.
+/// Does the same as eg_symbolic_read_json for a text in memory; `path` names the text
+/// in messages.
 egraph_status eg_symbolic_parse_json(const egraph_allocator *alloc, const char *path,
                                      const char *text, size_t size, eg_classes *roots,
                                      eg_symbolic **out);

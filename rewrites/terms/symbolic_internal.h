@@ -41,7 +41,7 @@ typedef struct eg_symbolic_terms {
 void eg_symbolic_terms_init(eg_symbolic_terms *terms, egraph_allocator alloc);
 void eg_symbolic_terms_deinit(eg_symbolic_terms *terms);
 
-/// Which variables a term may have.
+/// The variables that a term may have.
 typedef enum eg_symbolic_variables {
   EG_SYMBOLIC_NONE, // none at all
   EG_SYMBOLIC_BIND, // new variables are bound
@@ -77,7 +77,7 @@ const eg_symbolic_rule *eg_symbolic_rule_at(const eg_symbolic *symbolic, uint32_
 eg_atoms *eg_symbolic_atoms(eg_symbolic *symbolic);
 egraph_allocator eg_symbolic_allocator(const eg_symbolic *symbolic);
 uint32_t eg_symbolic_atom_count(const eg_symbolic *symbolic);
-/// Bytes of its engine, atoms and rules.
+/// Returns the bytes of engine, atoms and rules.
 size_t eg_symbolic_bytes(const eg_symbolic *symbolic);
 /// Replaces the engine of `symbolic` by `engine`, whose operators are its atoms, and
 /// destroys the old engine with its pushed states.

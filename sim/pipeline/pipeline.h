@@ -21,8 +21,8 @@ typedef struct eg_pipeline {
   // [parts - 1]: messages from part i to part i + 1, and back; NULL: none. Two chunks of
   // one stage send nothing to each other.
   const eg_pipeline_message *activations, *gradients;
-  double port_bytes; // bytes per second, each way, of all messages of a stage; read if
-                     // there are messages
+  // Bytes per second, each way, of all messages of a stage; read if there are messages.
+  double port_bytes;
 } eg_pipeline;
 
 typedef struct eg_pipeline_times {

@@ -23,11 +23,12 @@ typedef struct eg_plan_simulation {
   eg_plan_tasks tasks;               // simulated
   double seconds;                    // when the last task ends
   double busy[EG_MAX_MESH_AXES + 1]; // [streams]
-  double most_busy; // most seconds of a stream or, with rounds, of a link, without
-                    // slowdowns: a lower bound on the step in any order of issue
+  // Most seconds of a stream or, with rounds, of a link, without slowdowns: a lower bound
+  // on the step in any order of issue.
+  double most_busy;
   eg_plan_wait wait[EG_PHASE_COUNT][EG_MAX_MESH_AXES][EG_TRANSITION_KINDS];
-  eg_u32s critical; // tasks, each of which begins when the previous one ends; the last
-                    // one ends the step
+  // Tasks, each of which begins when the previous one ends; the last one ends the step.
+  eg_u32s critical;
   eg_memory_curve memory;
   double peak_bytes, peak_seconds;
   double wanted_bytes; // peak of the shortest order of issue, regardless of the limit
@@ -40,7 +41,7 @@ void eg_plan_simulation_deinit(eg_plan_simulation *simulation);
 /// eg_plan_tasks_make does. O(tasks log tasks + lives log lives).
 egraph_status eg_plan_simulate(const eg_plan *plan, const eg_machine_mesh *links,
                                eg_issue issue, eg_plan_simulation *out);
-/// Like eg_plan_simulate, with a setup.
+/// Does the same as eg_plan_simulate, with a setup.
 egraph_status eg_plan_simulate_as(const eg_plan *plan, const eg_simulation_setup *setup,
                                   eg_plan_simulation *out);
 /// Simulates a plan in the order of issue with the shortest step among the orders that
@@ -48,7 +49,8 @@ egraph_status eg_plan_simulate_as(const eg_plan *plan, const eg_simulation_setup
 /// as there are orders.
 egraph_status eg_plan_simulate_shortest(const eg_plan *plan, const eg_machine_mesh *links,
                                         double memory_limit, eg_plan_simulation *out);
-/// Like eg_plan_simulate_shortest, with a setup, whose order of issue is ignored.
+/// Does the same as eg_plan_simulate_shortest, with a setup, whose order of issue
+/// is ignored.
 egraph_status eg_plan_simulate_shortest_as(const eg_plan *plan,
                                            const eg_simulation_setup *setup,
                                            double memory_limit, eg_plan_simulation *out);

@@ -122,7 +122,8 @@ static egraph_status add_streams(maker *m) {
   return EGRAPH_OK;
 }
 
-/// Adds a processor link for each class, and for each stream a wire of its own.
+/// Adds the links of exchanges. When computing is slowed down, also adds a link for the
+/// processor of each class, and a wire for each stream of a class.
 static egraph_status add_processors(maker *m) {
   eg_plan_tasks *out = m->out;
   uint32_t link;

@@ -19,11 +19,13 @@
 
 /// How a step is simulated.
 typedef struct eg_simulation_setup {
-  const eg_machine_mesh *links; // the axes that use one class of links, and seconds of
-                                // exchanges; NULL: all exchanges are on one stream
+  // The axes that use one class of links, and seconds of exchanges; NULL: all exchanges
+  // are on one stream.
+  const eg_machine_mesh *links;
   eg_issue issue;
-  const eg_machine *machine; // exchanges over its known ports are rounds of flows; NULL:
-                             // all take the seconds of their steps. Needs `links`
+  // Exchanges over known ports of the machine are rounds of flows; NULL: all exchanges
+  // take the seconds of their steps. Needs `links`.
+  const eg_machine *machine;
   eg_collective_algorithm algorithm; // used by all rounds; NONE: the cheapest one
   bool all_devices;                  // simulate every device, not one of each class
   double beside; // slowdown factor of computing while the device exchanges; 0: 1

@@ -1,7 +1,7 @@
 // Instances are drawn as the verifier draws them, with degrees for the axes and
 // dimensions for the layout variables. Most instances decide nothing, because a size does
-// not divide. A few that hold are enough, because layouts depend on operators and their
-// attributes, seldom on sizes.
+// not divide. A few instances on which the claim holds are enough, because layouts depend
+// on operators and their attributes, seldom on sizes.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/claims/layout_check.h"
 
@@ -121,7 +121,8 @@ static egraph_status keep_reason(check *c, const eg_claim_case *of) {
   return eg_text_append(&c->reason, eg_text_of(&text));
 }
 
-/// True when too few runnable instances of a degree have been run.
+/// True when instances of the degree must still be run on ranks: too few of them agree
+/// forward or backward, and fewer than MOST_RUNS have been run.
 static bool needs_run(const check *c, uint32_t i) {
   const eg_rank_evidence *ranks = c->ranks;
   if (ranks == NULL || c->runs[i] == MOST_RUNS) return false;

@@ -98,8 +98,8 @@ static egraph_status append_strategies(const eg_claim_case *of, uint32_t term,
   return eg_spread_strategies(&spread, &of->mesh, scratch, inout);
 }
 
-/// Adds a way, unless a parallel operator around the term does not apply. `inputs` are by
-/// row of factors.
+/// Adds a way, unless a parallel operator around the term does not apply. The layout of
+/// operand i is inputs[eg_factor_row(i)].
 static egraph_status push_way(search *s, uint32_t term, const eg_layout *core,
                               const eg_layout *inputs, const eg_strategy *strategy) {
   uint32_t move, count = s->of->rule->terms[term].child_count;
@@ -299,8 +299,8 @@ static egraph_status reserve(search *s, eg_arena *arena) {
   return eg_arena_alloc(arena, s->of->rule->var_count, sizeof *s->bound, &s->bound);
 }
 
-/// Sets the way to assignment number out->number among the assignments that agree (or
-/// that do not).
+/// Fills `out` with an assignment on which the sides agree or, unless `agrees`, differ:
+/// number out->number of these assignments, modulo their count.
 static void set_way(const search *s, bool agrees, eg_claim_way *out) {
   uint32_t count = 0;
   for (size_t i = 0; i < s->assignments.len; i++)

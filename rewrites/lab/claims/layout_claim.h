@@ -1,7 +1,7 @@
 // The claim of a rule with parallel operators: its two sides are one value in one layout.
 //
-// An assignment says how the variables of the rule lie on a mesh. It defines a side when
-// every operator on it has a strategy for the layouts of its operands
+// An assignment gives each variable of the rule a layout on a mesh. It defines a side
+// when every operator of the side has a strategy for the layouts of its operands
 // (pcg/parallel/strategy.h), and every parallel operator applies to the layout of its
 // operand. The claim holds when some assignment defines both sides, and for each such
 // assignment both sides have the same layout.
@@ -34,8 +34,8 @@ typedef enum eg_claim_verdict {
   EG_CLAIM_LARGE   // there are too many assignments
 } eg_claim_verdict;
 
-/// The layouts of the terms of an instance in one assignment, before the parallel
-/// operators around each term are applied. Caller's memory, [rule->term_count] each.
+/// The layouts of all terms in one assignment, before the parallel operators around each
+/// term are applied. The arrays are the caller's and have rule->term_count entries.
 typedef struct eg_claim_way {
   eg_layout *layouts;
   eg_strategy *strategies; // for operators; other entries are not set. May be NULL
@@ -48,10 +48,10 @@ typedef struct eg_claim_way {
 egraph_status eg_claim_run(const eg_claim_case *of, eg_arena *scratch,
                            eg_claim_way *inout_way, eg_claim_verdict *out);
 
-/// Appends the reason why the claim does not hold and the remedy: the first term without
-/// a layout when variables have their likeliest layouts, or the difference of the sides.
-/// Sets *out_move to the parallel operator at fault, or EG_RULE_NONE, and *out_is_size
-/// when the only reason is a size that does not divide.
+/// Appends the reason why the claim does not hold, and the remedy. The reason is the
+/// first term without a layout when variables have their likeliest layouts, or else the
+/// difference between the sides. Sets *out_move to the parallel operator at fault, or
+/// EG_RULE_NONE, and *out_is_size when the only reason is a size that does not divide.
 egraph_status eg_claim_explain(const eg_claim_case *of, eg_arena *scratch, eg_text *text,
                                uint32_t *out_move, bool *out_is_size);
 

@@ -49,7 +49,8 @@ static void set_element(const eg_tensor *to, int64_t i, const eg_tensor *of, int
          bytes);
 }
 
-/// Transfers a block. `offset`: the begin of the block in the whole, by dimension.
+/// Transfers a block between a whole tensor and a part. offset[d]: where the block begins
+/// in the whole tensor along dimension d.
 static void move_block(transfer how, const eg_tensor *whole, const int64_t *offset,
                        const eg_tensor *block) {
   int64_t strides[EGRAPH_MAX_RANK], at[EGRAPH_MAX_RANK] = {0};
@@ -92,7 +93,7 @@ egraph_status eg_rank_zeros(eg_arena *arena, const eg_mesh *mesh, const eg_type 
   return EGRAPH_OK;
 }
 
-/// Computes the begin of a rank's block in the whole.
+/// Computes where the block of a rank begins in the whole tensor, by dimension.
 static void block_offset(const eg_mesh *mesh, const eg_layout *layout, uint32_t rank,
                          const eg_type *local, int64_t out[EGRAPH_MAX_RANK]) {
   memset(out, 0, EGRAPH_MAX_RANK * sizeof *out);
@@ -107,7 +108,8 @@ static void block_offset(const eg_mesh *mesh, const eg_layout *layout, uint32_t 
 
 // ---- wholes and parts -----------------------------------------------------------------
 
-/// Returns the number of a rank along the axes whose digit satisfies `is_one`.
+/// Numbers the ranks along the axes whose digit satisfies `is_one`; returns the number
+/// of `rank`.
 static uint32_t number_along(const eg_mesh *mesh, const eg_layout *layout, uint32_t rank,
                              bool (*is_one)(uint8_t digit)) {
   uint32_t number = 0;
@@ -141,7 +143,8 @@ uint32_t eg_rank_copies(const eg_mesh *mesh, const eg_layout *layout, bool is_co
   return count_along(mesh, layout, is_cotangent ? is_summed : is_copied);
 }
 
-/// Draws shares that combine to the whole: all are random except one, which is the rest.
+/// Draws partial sums, or partial maxima, that combine to the whole tensor: for each
+/// element all are random except one, which makes the result right.
 static void draw_shares(eg_rng *rng, const eg_layout *layout, const eg_mesh *mesh,
                         bool is_plain, const eg_tensor *whole, eg_tensor *shares,
                         uint32_t count) {
@@ -285,7 +288,8 @@ egraph_status eg_rank_move(eg_arena *arena, const eg_mesh *mesh, const eg_parall
   return EGRAPH_OK;
 }
 
-/// Adds the cotangent of a maximum, in equal shares, to the ranks that hold it.
+/// Adds a rank's part of the cotangent of a maximum: the ranks that have the maximum get
+/// equal parts.
 static void share_most(const eg_rank_value *from, const peers *p, const eg_tensor *most,
                        const eg_tensor *of, const eg_tensor *own,
                        const eg_tensor *inout) {
@@ -406,8 +410,8 @@ static egraph_status add_halo_back(eg_arena *arena, const eg_mesh *mesh,
 
 // ---- operators ------------------------------------------------------------------
 
-// Adds rows of neighbours to a part, one axis after the other: corners then arrive via
-// the neighbour on the first axis. The adjoint takes the axes in reverse order.
+// A part gets rows of neighbours one axis after the other: corners then arrive via the
+// neighbour on the first axis. The adjoint takes the axes in reverse order.
 
 /// A node on all ranks; operand 0 includes the rows of neighbours.
 typedef struct local_run {
@@ -545,7 +549,8 @@ static egraph_status run_graph(part_gradient *g) {
   return EGRAPH_OK;
 }
 
-/// Builds the graph of the gradient. An id of UINT32_MAX in `wanted` means zero.
+/// Builds the graph of the gradient. An id of UINT32_MAX in `wanted` means that the
+/// cotangent is zero.
 static egraph_status differentiate(part_gradient *g) {
   eg_node_cons cons = {.graph = NULL};
   EG_NEW(g->arena, (size_t)g->spec->input_count + 1, g->inputs);

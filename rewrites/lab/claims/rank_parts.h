@@ -29,9 +29,10 @@ egraph_status eg_rank_tensor(eg_arena *arena, eg_type type, eg_tensor *out);
 /// Creates a value whose parts are zeros, in a legal layout. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_rank_zeros(eg_arena *arena, const eg_mesh *mesh, const eg_type *type,
                             const eg_layout *layout, eg_rank_value *out);
-/// Cuts a whole tensor into parts. Partial sums are random, and their sum is the whole;
-/// for partial maxima, one random rank per element has the maximum. `is_plain`: one rank
-/// has the whole as its partial sum and the others zeros; all ranks have the maximum.
+/// Cuts a whole tensor into parts. Partial sums are random, and their sum is the whole
+/// tensor; for partial maxima, one random rank per element has the maximum. If
+/// `is_plain`, one rank has the whole tensor as its partial sum and the other ranks have
+/// zeros; all ranks have the maximum.
 egraph_status eg_rank_spread(eg_arena *arena, const eg_mesh *mesh, eg_rng *rng,
                              bool is_plain, const eg_tensor *whole,
                              const eg_layout *layout, eg_rank_value *out);

@@ -15,8 +15,8 @@
 /// The largest allowed difference, relative to the largest number in the run.
 #define RANK_BOUND 1e-9
 
-/// The values of a term: stages[move * count + result], before its first parallel
-/// operator, after it, and so on; their cotangents, `given` when there are any.
+/// The values of a term: stages[m * count + r] is result r after m of the parallel
+/// operators around the term. `cotangents` has the same order; `given`: it has been set.
 typedef struct rank_term {
   eg_rank_value *stages, *cotangents;
   uint32_t count, moves;

@@ -15,9 +15,10 @@
 #include "rewrites/lab/instances/instance_draw.h"
 
 typedef enum eg_rank_verdict {
-  EG_RANK_NOT_RUN,  // an operator has no kernel, or there are too many ranks to simulate
-  EG_RANK_FORWARD,  // equal forward; an operator has no gradient, which the text names
-                    // when results are floating-point numbers
+  EG_RANK_NOT_RUN, // an operator has no kernel, or there are too many ranks to simulate
+  // The sides are equal forward, but there is no gradient; the text says why if results
+  // are floating-point numbers.
+  EG_RANK_FORWARD,
   EG_RANK_BOTH,     // equal forward and backward
   EG_RANK_DIFFERENT // the sides differ; the text says where
 } eg_rank_verdict;
@@ -32,8 +33,8 @@ egraph_status eg_rank_check(const eg_claim_case *of, const eg_verify_instance *i
 /// Lists the terms of an instance, in the arena.
 egraph_status eg_rank_terms(const eg_verify_instance *instance, eg_arena *arena,
                             eg_claim_term **out);
-/// Changes the floating-point types of terms to float64: sums in another order then
-/// differ by little. Types stay in a rule with bit-cast, which no rank runs.
+/// Changes the floating-point types of terms to float64, so that sums in another order
+/// differ by little. Leaves a rule with bit-cast as it is; no rank runs such a rule.
 egraph_status eg_rank_widen(const eg_rule *rule, eg_arena *arena, eg_claim_term *terms);
 
 #endif

@@ -1,13 +1,13 @@
-// Tries the forms in the order of the table, each with all numbers in all places. A
-// form is left at the first instance for which it is wrong, so nearly all of them take
-// one step.
+// Tries the forms in the order of the table, each with every choice of the numbers A, B,
+// C. A choice is abandoned at the first instance for which it is wrong, so nearly all
+// choices take one step.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/correct/partial.h"
 
 #include <assert.h>
 #include <string.h>
 
-// Tensors have no larger numbers, and products of smaller ones do not overflow.
+// Tensors have no larger numbers, and products of smaller numbers do not overflow.
 enum { MOST_NUMBER = 1 << 20, PLACES = 3 };
 
 static int64_t floor_div(int64_t a, int64_t b) {

@@ -33,8 +33,8 @@ typedef struct eg_box_sides {
   uint32_t count, sides[EG_MOST_CORRECTED];
 } eg_box_sides;
 
-// LEAST_SHARE: at least one of so many instances with a box must have a set of sides for
-// it to get a rule.
+// LEAST_SHARE: a set of sides gets a rule when at least one of LEAST_SHARE instances with
+// a box has this set.
 enum { LEAST_SHARE = 20, MOST_SETS = 64 };
 
 typedef struct assembly {
@@ -54,8 +54,8 @@ static uint32_t behind_bit(uint32_t d) { return 2U << (2 * d); }
 
 // ---- sides ----------------------------------------------------------------------------
 
-/// Finds the sides of the box with a left part. Returns false when the borders make the
-/// row's box empty.
+/// Finds the sides of the row's box beyond which the result goes on. Returns false when
+/// the borders make the box empty.
 static bool sides_of_row(const eg_partial *partial, const eg_box *box, size_t row,
                          uint32_t *out) {
   *out = 0;
@@ -138,7 +138,7 @@ static egraph_status assemble(assembly *a, uint32_t d, eg_region *region) {
 
 // ---- the rule -------------------------------------------------------------------------
 
-/// Appends all clauses of a kind, or (`inner`) their contents.
+/// Appends all clauses of a kind or, if `inner`, only their contents.
 static egraph_status copy_clauses(const eg_sexpr *form, const char *head, bool inner,
                                   eg_text *text) {
   for (uint32_t i = 0; i < form->count; i++) {

@@ -17,9 +17,9 @@ typedef struct eg_correction {
   uint32_t rules;     // number of rules written
 } eg_correction;
 
-/// Tries to correct every rule, a both-ways rule once, and appends a file of the
-/// corrected rules, each of which is verified. Equal seeds give equal texts. Fails
-/// with EGRAPH_E_MEMORY.
+/// Tries to correct every rule, and of a both-ways rule one direction. Appends a file of
+/// the corrected rules, each of which has been verified. Equal seeds give equal texts.
+/// Fails with EGRAPH_E_MEMORY.
 egraph_status eg_rules_correct(const eg_rules *rules, uint64_t seed,
                                void (*report)(void *user, const eg_correction *found),
                                void *user, eg_text *out);

@@ -195,7 +195,7 @@ static bool grow_by_plane(const finder *f, const eg_type *type, uint32_t d,
   return true;
 }
 
-/// Grows an element along one axis after the other, beginning with `first`.
+/// Grows a box from an element along one axis after the other, beginning with `first`.
 static grown grow_from(const finder *f, const eg_type *type, const int64_t *element,
                        uint32_t first) {
   grown box = {{0}, {0}};
@@ -213,7 +213,7 @@ static grown grow_from(const finder *f, const eg_type *type, const int64_t *elem
   return box;
 }
 
-/// Finds the largest box of agreeing elements that grows from one of some elements.
+/// Grows boxes of agreeing elements from some elements, and finds the largest box.
 /// Returns false when it has at most half of the elements that are evidence, because
 /// there may then be another box.
 static bool find_box(const finder *f, const eg_type *type, eg_partial_row *out) {

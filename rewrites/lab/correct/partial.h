@@ -54,8 +54,8 @@ egraph_status eg_partial_find(eg_partial *inout, const char *whole, uint64_t see
 
 // ---- borders (border.c) ---------------------------------------------------------------
 
-// Expresses borders of boxes by sizes and attributes. From a closed table of forms, takes
-// the first form that gives the border of every instance, or else one that keeps every
+// A border of the boxes as an expression of sizes and attributes: the first form of a
+// closed table that gives the border of every instance, or else a form that keeps every
 // instance within its box.
 typedef struct eg_border {
   const char *text;      // an expression, in the arena of the pair

@@ -219,7 +219,8 @@ static egraph_status window_part(eg_region_writer *w, const window *of, uint32_t
   return eg_text_printf(&w->conditions, " (< %s %s)", begin, end);
 }
 
-/// Does the same for a transposed window; `out` gets pads, which cut rows off.
+/// Finds the part of operand 0 of a transposed window along axis k. `out_before` and
+/// `out_after` are pads, which cut rows of the result off.
 static egraph_status transposed_part(eg_region_writer *w, const window *of, uint32_t k,
                                      eg_region *operand, const char *from, const char *to,
                                      const char **out_before, const char **out_after) {

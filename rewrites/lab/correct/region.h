@@ -13,7 +13,7 @@ typedef struct eg_region {
   const char *from[EGRAPH_MAX_RANK], *to[EGRAPH_MAX_RANK];
 } eg_region;
 
-/// The clauses that the terms of a rule need.
+/// The state of writing a rule: the clauses that its terms need.
 typedef struct eg_region_writer {
   const eg_partial *partial;
   eg_arena arena;

@@ -43,24 +43,25 @@ uint32_t eg_side_graphs_merit(const eg_side_graphs *sides);
 /// The axioms of a derivation: rules of a set that are all switched on. Borrowed.
 typedef struct eg_axioms {
   const eg_rules *rules;
-  const bool *is_axiom;  // [eg_rules_count(rules)]
-  const bool *both_ways; // the axiom also holds from right to left in its class
-                         // (eg_proof_verdict); NULL: all do
+  const bool *is_axiom; // [eg_rules_count(rules)]
+  // The axiom also holds from right to left in its class (eg_proof_verdict); NULL: all
+  // do.
+  const bool *both_ways;
 } eg_axioms;
 
 typedef struct eg_derivation_verdict {
   bool is_derived;
-  uint32_t instances; // number of instances derived, with different sizes as far as the
-                      // rule allows
-  uint32_t steps;     // number of steps of all explanations together
-  char reason[200];   // why the rule is not derived
+  // Number of instances derived, with different sizes as far as the rule allows.
+  uint32_t instances;
+  uint32_t steps;   // number of steps of all explanations together
+  char reason[200]; // why the rule is not derived
 } eg_derivation_verdict;
 
-/// Derives instances of a rule from the axioms of its class and stricter ones. An
-/// explanation uses axioms in both directions, therefore an axiom that holds in one
-/// direction only counts in class fast. `names` (overwritten) gets the axioms that the
-/// replayed steps use. Equal seeds give equal answers. Fails with EGRAPH_E_INTERNAL when
-/// an equality of the e-graph cannot be replayed, and with EGRAPH_E_MEMORY.
+/// Derives instances of a rule from the axioms of its class and of stricter classes. An
+/// explanation uses axioms in both directions; therefore an axiom that holds in one
+/// direction only is used in class fast alone. `names` (overwritten) gets the axioms that
+/// the replayed steps use. Equal seeds give equal answers. Fails with EGRAPH_E_INTERNAL
+/// when an equality of the e-graph cannot be replayed, and with EGRAPH_E_MEMORY.
 egraph_status eg_rule_derive(const eg_axioms *axioms, const eg_rule *rule,
                              egraph_allocator alloc, uint64_t seed,
                              eg_derivation_verdict *out, eg_text *names);

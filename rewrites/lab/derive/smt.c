@@ -9,8 +9,9 @@
 #include "ops/meaning.h"
 #include "rewrites/lab/generate/field_plan.h"
 
-// Instances are small, because each element gets a definition, and each pair of a sum a
-// product. A constant with more bits than LARGEST_SURE may have been rounded.
+// Instances are small, because a script defines each element, and a sum has a product for
+// each pair of elements that it multiplies. A constant with more bits than LARGEST_SURE
+// may have been rounded.
 enum { DRAWS = 400, MOST_ELEMENTS = 160, LARGEST_PART = 1 << 30, LARGEST_SURE = 1 << 20 };
 
 // The reasons why "sat" may be inconclusive; for the last one, "unsat" holds for

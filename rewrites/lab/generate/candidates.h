@@ -18,9 +18,9 @@ typedef struct eg_candidate {
   eg_term_code left, right;
   uint32_t instances; // number of pairs that read like this one
   uint8_t size_left, size_right;
-  uint8_t variables; // number of variables of the left side; not in state files, whose
-                     // order implies it
-  bool is_guarded;   // guards for candidates of its shape have been searched
+  // Number of variables of the left side; not in state files, whose order implies it.
+  uint8_t variables;
+  bool is_guarded; // guards for candidates of its shape have been searched
 } eg_candidate;
 EG_VEC_DEFINE(eg_candidates, eg_candidate);
 
@@ -28,9 +28,9 @@ typedef struct eg_candidate_counts {
   uint64_t pairs, accidents, generalized, undirected, repeated;
 } eg_candidate_counts;
 
-/// Appends the candidates among pairs, the smallest first; among candidates of one
-/// size, those with most variables first, because the others are their instances with
-/// equal variables.
+/// Appends the candidates among pairs, the smallest first. Among candidates of one size,
+/// the candidates with most variables come first, because the others are their instances
+/// with equal variables.
 egraph_status eg_candidates_sift(eg_term_space *space, const eg_term_pairs *pairs,
                                  eg_candidates *out, eg_candidate_counts *counts);
 

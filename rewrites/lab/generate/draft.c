@@ -117,8 +117,8 @@ typedef struct listing {
   eg_text *text;
 } listing;
 
-/// Lists the attribute values of a term, those of operands first. The recursion is at
-/// most EG_TERM_MAX_SIZE deep.
+/// Lists the attribute values of a term, after the values of its operands. The recursion
+/// is at most EG_TERM_MAX_SIZE deep.
 static egraph_status list_slots(const listing *l, const eg_space_term *term) {
   if (term->variant == EG_TERM_NONE) return EGRAPH_OK;
   const uint32_t operands[2] = {term->a, term->b};
@@ -326,7 +326,7 @@ egraph_status eg_draft_print_shape(const eg_draft *draft, eg_draft_detail detail
 static egraph_status list_places(const eg_draft *draft, const eg_space_term *left,
                                  const eg_space_term *term, eg_draft_places *out);
 
-/// Appends the places of a leaf, in the order in which print_leaf and print_operator
+/// Appends the places of a leaf, in the order in which print_number and print_attributes
 /// write them.
 static egraph_status list_leaf(const eg_draft *draft, const eg_space_term *left,
                                uint32_t number, eg_draft_places *out) {
@@ -381,7 +381,7 @@ static void print_same_shapes(const eg_draft *draft, const eg_space_term *left,
     }
 }
 
-/// Appends the dimensions of weights after the second one.
+/// Appends conditions that fix the dimensions of weights after the second one.
 static void print_kernels(const eg_draft *draft, const eg_space_term *left,
                           eg_text *out) {
   for (uint32_t i = 0; i < left->var_count; i++) {

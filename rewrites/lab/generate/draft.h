@@ -69,15 +69,15 @@ typedef struct eg_draft {
   bool both_ways;
 } eg_draft;
 
-/// Makes a draft of two terms with nothing lifted, in the direction in which every
-/// variable is bound; if both directions do, from the larger term. Returns false when
-/// none does.
+/// Makes a draft of two terms without lifted values. The left side is a term that
+/// binds every variable; if both terms do, the larger one. Returns false when neither
+/// term does.
 bool eg_draft_of(const eg_term_space *space, eg_term_code a, eg_term_code b,
                  eg_draft *out);
 /// True when the rule can be used backwards, too: both sides have the same variables.
 bool eg_draft_can_turn(const eg_draft *draft);
-/// Returns bits of the groups whose values are (or are not) the defaults of
-/// their attributes.
+/// Returns, as bits, the groups whose values are the defaults of their attributes or,
+/// unless `are_defaults`, the other groups.
 uint32_t eg_draft_groups_of(const eg_draft *draft, bool are_defaults);
 /// Lists the groups. Fails with EGRAPH_E_MEMORY only.
 egraph_status eg_draft_list_groups(eg_draft *draft);
@@ -86,7 +86,8 @@ egraph_status eg_draft_list_groups(eg_draft *draft);
 egraph_status eg_draft_list_places(const eg_draft *draft, eg_term_code side,
                                    eg_draft_places *out);
 /// Appends both sides without attribute values other than symbols: drafts of one shape
-/// read alike. NUMBERS adds the numbers of constants, LENGTHS also the lengths of lists.
+/// have equal texts. NUMBERS adds the numbers of constants, LENGTHS also the lengths
+/// of lists.
 typedef enum eg_draft_detail {
   EG_DRAFT_OPERATORS,
   EG_DRAFT_NUMBERS,

@@ -114,7 +114,7 @@ static egraph_status index_types(growth *g) {
       begin[k + 1] += begin[k];
     EG_TRY(eg_u32s_resize(&g->in.by_types, begin[1024 * 1024]));
   }
-  // Filling moved every begin to the end of its list: move them back.
+  // Moves every begin back, because filling moved it to the end of its list.
   memmove(begin + 1, begin, 1024 * 1024 * sizeof *begin);
   begin[0] = 0;
   return EGRAPH_OK;
@@ -160,7 +160,7 @@ static bool has_leaves(const growth *g, const eg_variant *v, uint32_t a, uint32_
 }
 
 /// True for x + (y + z) with an operator that commutes. Such terms are made with every
-/// choice of leaves: one of them has the value of the canonical term, which is how
+/// choice of leaves. One of them has the value of the canonical term; this is how
 /// associativity is found.
 static bool is_nested(const growth *g, const eg_variant *v, uint32_t a, uint32_t b) {
   const eg_term_vec *terms = &g->space->terms;
@@ -326,7 +326,8 @@ static egraph_status emit_contained(growth *g, size_t at, uint32_t whole) {
     uint32_t part = g->space->apps.data[t->apps[i]].first_term;
     for (; part != EG_TERM_NONE; part = g->space->terms.data[part].next_of_app) {
       EG_TRY(emit_pair(g, at, whole, part));
-      // The other order; if sizes are equal, the other term emits it.
+      // Exchanges the operands. If the sizes are equal, the call for the other term
+      // does this.
       if (g->space->terms.data[part].size < t->size)
         EG_TRY(emit_pair(g, at, part, whole));
     }

@@ -340,8 +340,8 @@ static egraph_status keep_values(search *s, const eg_rule_value *values,
   return EGRAPH_OK;
 }
 
-/// Offers an expression to the targets. Keeps it unless another one has these values,
-/// which are borrowed.
+/// Offers an expression to the targets. Keeps it unless another expression has these
+/// values, which are borrowed.
 static egraph_status offer_values(search *s, node n, const eg_rule_value *values) {
   uint32_t id;
   uint64_t hash = hash_values(s, values);

@@ -33,14 +33,14 @@ int64_t eg_field_euclid(uint64_t a, int64_t least, int64_t *out_factor) {
   return r1;
 }
 
-// Euclid's algorithm takes half the time of a power.
+// Uses Euclid's algorithm, which takes half the time of a power.
 uint64_t eg_field_inverse(uint64_t a) {
   int64_t factor;
   return eg_field_euclid(a, 2, &factor) == 1 ? eg_field_of_int(factor) : 0;
 }
 
-// p = 3 mod 4: this is a root of a square, and the root of a product is the product of
-// the roots of its factors.
+// Returns x^((p + 1) / 4): because p = 3 mod 4, this is a root of a square, and the root
+// of a product is the product of the roots of its factors.
 uint64_t eg_field_sqrt(uint64_t x) { return eg_field_pow(x, (EG_FIELD_P + 1) / 4); }
 
 // ---- constants ------------------------------------------------------------------
@@ -245,8 +245,8 @@ static operand push_step(builder *b, eg_field_step step) {
   return (operand){.step = b->count++};
 }
 
-/// Adds a number: the field's number, else the root of one, else a number that depends on
-/// the value.
+/// Adds a number: the number of the field that equals it, or else the root of such a
+/// number, or else a number that is derived from the value.
 static operand push_number(builder *b, double value, bool is_attribute, bool is_rounded) {
   eg_field_step step = {.kind = EG_FORMULA_NUMBER};
   if (isinf(value)) return (operand){.infinite = value > 0 ? 1 : -1};
@@ -288,7 +288,7 @@ static operand push_term(builder *b, const eg_formula *formula, uint32_t at,
   return push_call(b, t->op, kids, t->count);
 }
 
-/// Adds the steps of a call. Formulas are at most four operators deep.
+/// Adds the steps of a call; the formula of a call is at most four operators deep.
 static operand push_call(builder *b, eg_op op, const operand *kids, uint32_t count) {
   eg_formula formula;
   if (!b->holds) return (operand){.step = 0};

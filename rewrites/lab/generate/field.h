@@ -76,9 +76,9 @@ static inline uint64_t eg_field_of_int(int64_t a) {
 /// field stands for them.
 bool eg_field_of_double(double value, bool is_single, uint64_t *out);
 
-/// A pointwise operator as steps of the field: its element formula (ops/meaning.h) down
-/// to operators that the field knows. A step comes after the steps that it reads; the
-/// last step is the value.
+/// A pointwise operator as a list of steps: its element formula (ops/meaning.h), expanded
+/// to operators that the field has. A step comes after the steps that it reads; the last
+/// step gives the value.
 enum { EG_FIELD_STEPS = 48 };
 typedef struct eg_field_step {
   eg_formula_kind kind; // NUMBER, OPERAND or CALL

@@ -244,7 +244,7 @@ static egraph_status keep_rule(run *r, const eg_candidate *c, const eg_draft *dr
 enum { NO_RULE = -1 };
 
 /// Enables, in addition to shipped rules, the rules that may imply a rule with that guard
-/// wherever it holds: those with a general guard or the same guard, except rule `but`.
+/// wherever it holds: rules with a general guard or the same guard, except rule `but`.
 static egraph_status enable_general(run *r, uint32_t guard, ptrdiff_t but) {
   for (size_t i = 0; i < r->state.rules.len; i++) {
     uint32_t other = r->state.rules.data[i].guard;
@@ -292,8 +292,8 @@ typedef struct alike {
   eg_draft drafts[EG_FIT_MEMBERS];
   const eg_draft *list[EG_FIT_MEMBERS];
   uint32_t count;
-  // `before`: candidates of this shape before this one. `guarded`: those for which
-  // conditions have been searched.
+  // `before`: candidates of this shape before this candidate. `guarded`: candidates of
+  // this shape for which conditions have been searched.
   uint32_t before, guarded;
 } alike;
 
@@ -319,8 +319,8 @@ static void find_alike(const run *r, const eg_values *shapes, uint64_t candidate
   }
 }
 
-/// Decides whether a rule that was inferred from candidates of this shape implies this
-/// one, too.
+/// Decides whether a rule that was inferred from candidates of this shape also implies
+/// the draft.
 static egraph_status ask_inferred(run *r, const eg_draft *draft, bool *out) {
   const eg_draft *list[] = {draft};
   const uint64_t *shapes = r->shapes[EG_DRAFT_OPERATORS].data;

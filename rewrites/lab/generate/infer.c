@@ -10,12 +10,13 @@
 #include "rewrites/language/rules.h"
 #include "rewrites/saturation/rule_eval.h"
 
-// The largest number of choices of expressions that are verified, and of those for which
-// conditions are searched. At least one of GUARD_SHARE instances must satisfy a guard.
+// The largest number of choices of expressions that are verified, and of choices for
+// which conditions are searched. At least one of GUARD_SHARE instances must satisfy
+// a guard.
 enum { MAX_CHOICES = 24, MAX_GUARDED = 2, GUARD_SHARE = 512, MAX_PLACES = 64 };
 
-/// The attempts of a step. Values that are equal in all members share a variable, or each
-/// has its own.
+/// The settings of each step. If `is_shared`, attributes with equal values in all members
+/// share a variable; otherwise each attribute has its own.
 static const struct {
   bool is_shared, is_guarded;
   uint32_t choices;
@@ -273,8 +274,8 @@ static egraph_status add_sizes(inference *n) {
 
 // ---- values of the right side -----------------------------------------------------
 
-/// Adds the value itself as an option when all members have it: as the first option when
-/// there are many members, as the second when there are few.
+/// Adds the value of a place as an option when all members have this value: as the first
+/// option when there are many members, as the second when there are few.
 static egraph_status add_literal(inference *n, eg_fit_target *target, size_t place) {
   enum { MANY = 3 };
   const eg_draft_place *at = eg_draft_places_at(&n->right[0], place);
@@ -478,7 +479,7 @@ typedef struct lifting {
   eg_lift_care care;
 } lifting;
 
-/// Lifts the fixed places of a range, or none.
+/// Lifts all fixed places of a range, or none if the rule then fails.
 static egraph_status lift_places(inference *n, const lifting *how, bool *out) {
   const place_texts before = n->texts;
   bool is_any = false;
@@ -495,7 +496,8 @@ static egraph_status lift_places(inference *n, const lifting *how, bool *out) {
   return EGRAPH_OK;
 }
 
-/// Lifts all remaining places at once, or else one by one, then together with equal ones.
+/// Lifts all remaining places at once. If the rule then fails, lifts single places, and
+/// then each place together with the places of equal value.
 static egraph_status lift_rest(inference *n, eg_lift_care care) {
   lifting how = {.end = n->left[0].len, .care = care};
   size_t count = how.end;
@@ -508,8 +510,8 @@ static egraph_status lift_rest(inference *n, eg_lift_care care) {
   return EGRAPH_OK;
 }
 
-/// Settles the draft with all values lifted that can be lifted, or else as it
-/// was accepted.
+/// Lifts as many values as possible and settles the draft; if that fails, settles the
+/// draft as it was accepted.
 static egraph_status settle_draft(inference *n, bool *out_accepted) {
   const place_texts before = n->texts;
   *out_accepted = false;
@@ -543,7 +545,7 @@ static egraph_status try_expressions(inference *n, eg_infer_step step, uint32_t 
 
 // ---- members that fit together --------------------------------------------------------
 
-/// Keeps only the members of the bits, in order.
+/// Keeps only the members whose bits are set, in order.
 static void keep_members(inference *n, uint32_t bits) {
   uint32_t to = 0;
   for (uint32_t i = 0; i < n->count; i++) {

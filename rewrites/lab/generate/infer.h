@@ -11,7 +11,7 @@
 #include "rewrites/lab/generate/judge.h"
 #include "rewrites/language/rule_ast.h"
 
-/// The attempts, in order; guarded ones take longest.
+/// The attempts, in order; attempts that search for conditions take longest.
 typedef enum eg_infer_step {
   EG_INFER_PLAIN,        // one variable for every value
   EG_INFER_SHARED_FIRST, // one variable for equal values, and the simplest expressions
@@ -48,8 +48,8 @@ typedef struct eg_fit_target {
   const eg_rule_value *values; // [members]
   const char *options[EG_FIT_OPTIONS];
   uint32_t option_count; // number of options; options set by the caller come first
-  uint32_t most; // largest set of members (bits) that one expression fits; the set
-                 // includes eg_fit.must
+  // Largest set of members (bits) that one expression fits; the set includes eg_fit.must.
+  uint32_t most;
 } eg_fit_target;
 
 typedef struct eg_fit {

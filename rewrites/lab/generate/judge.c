@@ -184,8 +184,8 @@ static egraph_status try_draft(tries *t, eg_draft *draft, eg_guard guard, uint32
   return EGRAPH_OK;
 }
 
-/// Finds a guard that passes with nothing lifted: first the ranks of the instance, then
-/// stronger guards.
+/// Finds a guard under which the draft passes without lifted values: first the ranks of
+/// the instance, then stronger guards.
 static egraph_status find_passing_guard(tries *t, eg_draft *draft, bool *out_accepted) {
   static const eg_guard ORDER[] = {EG_GUARD_RANK, EG_GUARD_RANK_FLOAT,
                                    EG_GUARD_RANK_SAME_SHAPE, EG_GUARD_KERNEL};
@@ -246,8 +246,8 @@ egraph_status eg_judge_settle(const eg_judge_options *options, eg_draft *draft,
   return EGRAPH_OK;
 }
 
-/// Lifts defaults: all defaults that few instances do not refute, or those that the
-/// verifier accepts one by one, or none.
+/// Lifts defaults: all defaults that few instances do not refute, or the defaults that
+/// the verifier accepts one by one, or none.
 static egraph_status lift_defaults(const eg_judge_options *options, eg_draft *draft,
                                    eg_lift_care care) {
   bool can_turn = eg_draft_can_turn(draft), holds; // a rule that can be turned stays so

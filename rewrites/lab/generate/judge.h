@@ -11,12 +11,12 @@ typedef struct eg_judge_options {
   uint32_t iterations, nodes_of_a_pair; // limits of a saturation
   uint32_t instances; // number of instances on which a kept rule is verified
   uint64_t seed;
-  egraph_math math; // the class of the rules that may imply a draft; stricter classes are
-                    // used, too
+  // The class of the rules that may imply a draft; stricter classes are used, too.
+  egraph_math math;
 } eg_judge_options;
 
-/// The ways to lift values that need not be fixed, tried in order until the
-/// result passes.
+/// Settings for values that a rule need not fix, tried in this order until the
+/// rule passes.
 typedef enum eg_lift_care {
   EG_LIFT_UNREFUTED, // lift values while few instances do not refute the rule
   EG_LIFT_ACCEPTED,  // lift values one by one while the verifier accepts the rule
@@ -45,7 +45,8 @@ egraph_status eg_judge_settle(const eg_judge_options *options, eg_draft *draft,
                               bool *out_accepted);
 
 /// Generalizes a draft as far as the verifier accepts it without a guard: lifts every
-/// value of an attribute of the left side. *out_accepted is false when it accepts none.
+/// value of an attribute of the left side. *out_accepted is false when the verifier
+/// accepts no such rule.
 egraph_status eg_judge_generalize(const eg_judge_options *options, eg_draft *draft,
                                   bool *out_accepted);
 /// Generalizes a draft that holds only under a guard: lifts values one by one, and adds

@@ -91,12 +91,13 @@ const eg_type *eg_term_space_type(const eg_term_space *space, uint32_t type);
 /// read; eg_term_space_grow does this itself.
 egraph_status eg_term_space_plan_all(eg_term_space *space);
 
-/// Describes the term of a code that this space made; false for other codes (of a file).
-/// `out->values` is not set; app is EG_TERM_NONE.
+/// Describes the term of a code. Returns false for a code that this space has not made,
+/// such as a code from a file. `out->values` is not set; app is EG_TERM_NONE.
 bool eg_term_space_decode(const eg_term_space *space, eg_term_code code,
                           eg_space_term *out);
 
-/// Two terms with one value: the first term that had it, and another.
+/// Two terms with one value: the first term that was found with this value, and
+/// another term.
 typedef struct eg_term_pair {
   eg_term_code first, other;
 } eg_term_pair;

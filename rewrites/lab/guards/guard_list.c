@@ -245,7 +245,8 @@ static egraph_status add_symbols(lister *l, uint32_t var) {
   return EGRAPH_OK;
 }
 
-/// Adds the rows whose letters are the kinds of the variables, up to three.
+/// Adds the conditions whose letters are the kinds of the variables, of which there are
+/// up to three.
 static egraph_status add_rows(lister *l, const char *const (*rows)[2], size_t count,
                               const uint32_t vars[3]) {
   const char *names[3] = {"", "", ""};

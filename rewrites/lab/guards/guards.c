@@ -49,7 +49,8 @@ const char *eg_guard_outcome_name(eg_guard_outcome outcome) {
 
 // ---- variants of a rule ---------------------------------------------------------------
 
-/// Writes the rule without the conditions that are left out, and with further ones.
+/// Writes the rule without the conditions that are left out, and with
+/// additional conditions.
 static egraph_status write_variant(const search *s, const char *const *more,
                                    uint32_t count, eg_text *out) {
   const eg_sexpr *when = NULL;
@@ -95,7 +96,7 @@ static void note_verdict(void *user, const char *rule, bool accepted,
   if (found->detail != NULL) eg_text_append(found->detail, detail);
 }
 
-/// Verifies the rule with these conditions.
+/// Verifies the variant of the rule that write_variant writes, with `seeds` seeds.
 static egraph_status verify_variant(const search *s, const char *const *more,
                                     uint32_t count, uint32_t seeds, eg_text *detail,
                                     bool *out_holds) {
@@ -202,7 +203,7 @@ static double value_of_guard(const guard *g) {
   return (double)g->keeps / (8 + g->part_count);
 }
 
-/// Keeps the best guards in order; among equal ones, the earlier comes first.
+/// Keeps the best guards in order; of two equal guards, the earlier comes first.
 static void offer_guard(guard *best, uint32_t *inout_count, guard found) {
   uint32_t at = *inout_count;
   while (at > 0 && value_of_guard(&best[at - 1]) < value_of_guard(&found))
@@ -223,8 +224,8 @@ static uint32_t choose_single(const search *s, uint32_t first, guard *best) {
   return count;
 }
 
-/// Returns the share of good instances that a condition keeps, minus the share of
-/// bad ones.
+/// Returns the share of good instances that a condition keeps, minus the share of bad
+/// instances that it keeps.
 static double value_of_condition(const search *s, const condition *c) {
   if (s->seen[0] == 0 || s->seen[1] == 0) return 0;
   return (double)c->count[1] / s->seen[1] - (double)c->count[0] / s->seen[0];
@@ -299,8 +300,9 @@ static egraph_status confirm(search *s, const guard *best, uint32_t count,
   return EGRAPH_OK;
 }
 
-/// Returns the condition that drops the largest share of the bad instances left and the
-/// smallest share of the good ones; NONE when no condition drops a bad instance.
+/// Returns the condition for which good / (good kept by `g` + 1) - bad / (bad kept by
+/// `g`) is largest, where good and bad are the instances that `g` with the condition
+/// keeps; NONE when no condition drops a bad instance.
 static uint32_t choose_next(const search *s, const guard *g, const bool *is_passed_over) {
   double best = 0;
   uint32_t next = NONE, bad = count_kept(s, g, 0), good = count_kept(s, g, 1);

@@ -12,7 +12,7 @@
 #include "rewrites/saturation/saturate.h"
 #include "rewrites/saturation/tensor_facts.h"
 
-// All of INSTANCES drawn instances must be found equal; more of them when a rule is left
+// The sides must be found equal on INSTANCES instances, and on more when a rule is left
 // out because of the result.
 enum {
   DRAWS = 600,
@@ -396,7 +396,7 @@ static egraph_status try_samples(check *c, uint32_t *out_level) {
   return EGRAPH_OK;
 }
 
-/// Leaves out the rules [first, end) of the list if the sides of the first instance stay
+/// Removes the rules [first, end) of the list if the sides of the first instance stay
 /// equal without them.
 static egraph_status leave_out(check *c, uint32_t level, eg_u32s *list, size_t first,
                                size_t end) {
@@ -414,8 +414,8 @@ static egraph_status leave_out(check *c, uint32_t level, eg_u32s *list, size_t f
   return EGRAPH_OK;
 }
 
-/// Leaves out halves, quarters and so on first, because few of the useful rules
-/// are needed.
+/// Tries to remove halves of the list first, then quarters, and so on, because few of the
+/// useful rules are needed.
 static egraph_status leave_out_all(check *c, uint32_t level, eg_u32s *list) {
   for (size_t size = (list->len + 1) / 2; size >= 1; size /= 2)
     for (size_t end = list->len; end > 0;) {

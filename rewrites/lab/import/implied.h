@@ -1,12 +1,12 @@
-// Decides whether rules imply another rule: saturates an instance of its left side, and
-// looks for its right side in the same class.
+// Decides whether rules imply another rule: saturates an instance of the left side of
+// that rule, and looks for the right side in the same class.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_IMPORT_IMPLIED_H
 #define EG_REWRITES_IMPORT_IMPLIED_H
 
 #include "rewrites/lab/basis/owned.h"
 
-// The ways in which a rule can be implied, the strongest first: id, words.
+// The ways in which a rule can be implied, the strongest first: id, words of reports.
 #define EG_IMPLIED_LIST(X)                                                               \
   X(EG_IMPLIED_BY_DEFAULT, "on by default")                                              \
   X(EG_IMPLIED_BY_DEFAULT_MEETING, "on by default, from both sides")                     \
@@ -18,8 +18,8 @@ typedef enum eg_implied { EG_IMPLIED_LIST(EG_IMPLIED_ENUM) EG_IMPLIED_NOT } eg_i
 /// Returns the words of a way, or NULL for EG_IMPLIED_NOT.
 const char *eg_implied_words(eg_implied how);
 
-/// Rules that may imply others. Rules of every class are used, whatever a search
-/// would allow.
+/// Rules that may imply other rules. Rules of every class are used, also of classes that
+/// a search would exclude.
 typedef struct eg_implied_checker {
   eg_rules_own rules; // all of them switched on
   bool *is_default;   // [rules] true for the rules that are used first

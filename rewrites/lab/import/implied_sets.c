@@ -70,7 +70,7 @@ static egraph_status try_drop(minimizer *m, form *f) {
   return EGRAPH_OK;
 }
 
-/// Orders large forms first; among equal ones, the later first.
+/// Orders large forms first; among forms of equal size, the later form first.
 static int compare_sizes(const void *a, const void *b) {
   const form *x = *(form *const *)a, *y = *(form *const *)b;
   if (x->size != y->size) return x->size < y->size ? 1 : -1;
@@ -183,7 +183,7 @@ static bool computes_attributes(const eg_rule *rule) {
   return false;
 }
 
-/// Returns the first reason that applies.
+/// Returns the first reason why the other sets may not imply a rule.
 static const char *reason_of(const finder *f, const eg_rule *rule) {
   if (rule->move_count != 0) return "parallel operators";
   for (uint32_t i = 0; i < rule->term_count; i++)

@@ -15,8 +15,8 @@ typedef struct text_op {
   const char *name;
   int32_t kind;
   uint32_t operands, least; // numbers of operands, and of number arguments at least
-  int32_t parameters[MAX_NUMBERS]; // parameters that the numbers set, in order; ends with
-                                   // 0, which is never one of them
+  // Parameters that the numbers set, in order; ends with 0, which is never one of them.
+  int32_t parameters[MAX_NUMBERS];
 } text_op;
 
 #define PM(ID) EG_SUBST_PM_##ID
@@ -150,7 +150,8 @@ static egraph_status read_arguments(text_reader *r, uint32_t depth, bool has_com
   return EGRAPH_OK;
 }
 
-/// Ends a part of a split: `split_0(axis, x)`, or split_0 around a split.
+/// Ends a part of a split, which is written as `split_0(axis, x)`, or as split_0 of
+/// a split.
 static egraph_status end_part(text_reader *r, eg_subst_op *op, int32_t output,
                               const int32_t *numbers, uint32_t count, text_term *out) {
   if (op->input_count != 1 || count > 1)
@@ -302,7 +303,8 @@ static eg_subst_tensor moved(eg_subst_tensor tensor, const int32_t *places) {
   return tensor;
 }
 
-/// Adds the operators of another side, equal ones once; returns the result among them.
+/// Adds the operators of another side, equal operators once; returns the result
+/// among them.
 static eg_subst_tensor join_side(eg_substitution *into, eg_subst_side *side,
                                  const eg_subst_side *other) {
   int32_t places[EG_SUBST_OPS];

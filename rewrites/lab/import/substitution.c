@@ -28,8 +28,8 @@ bool eg_subst_add_input(eg_subst_op *op, eg_subst_tensor input) {
   return true;
 }
 
-// A substitution that is too large keeps only operators within the limits; operands may
-// be missing.
+// Keeps only operators within the limits in a substitution that is too large; operands
+// may be missing.
 bool eg_subst_add_op(eg_substitution *subst, eg_subst_side *side, const eg_subst_op *op) {
   subst->is_too_large = subst->is_too_large || side->op_count == EG_SUBST_OPS;
   if (subst->is_too_large) return true;

@@ -84,7 +84,7 @@ static const char *fault_of(const eg_subst_op *op, char buffer[96]) {
   return buffer;
 }
 
-/// Does the same for strides and kernels.
+/// Returns the reason why strides or kernel of an operator have no meaning, or NULL.
 static const char *fault_of_numbers(const eg_subst_op *op, char buffer[96]) {
   const int32_t *p = op->parameter;
   char name[32];
@@ -208,8 +208,8 @@ static void unify_ranks(rank_state *state, int8_t *a, int8_t *b) {
   set_rank(state, b, *a);
 }
 
-/// True for a number: one of Iewmul is a number that fits every shape, and so is the
-/// other operand of a product with a number.
+/// True for a term that is one number, which fits every shape: the `one` of Iewmul, and
+/// the product of such a term.
 static bool is_number_term(const eg_subst_side *side, eg_subst_tensor tensor) {
   if (tensor.op < 0) return false;
   const eg_subst_op *op = &side->ops[tensor.op];

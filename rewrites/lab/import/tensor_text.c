@@ -293,7 +293,8 @@ static egraph_status write_axis(writer *w, eg_subst_tensor self) {
   return eg_text_printf(w->text, " :axis %d", is_from_end ? axis - rank : axis);
 }
 
-/// Pads a kernel with zeros; an odd zero goes behind it.
+/// Pads a kernel with zeros on both sides; if their number is odd, one zero more follows
+/// the kernel.
 static egraph_status write_enlarge(writer *w, const eg_subst_op *op) {
   int32_t size[2] = {op->parameter[EG_SUBST_PM_KERNEL_H],
                      op->parameter[EG_SUBST_PM_KERNEL_W]};
@@ -379,8 +380,8 @@ static egraph_status write_split(writer *w, eg_subst_tensor self) {
   return eg_text_append(w->text, "]");
 }
 
-/// True when the left side must name it: it is an operand of a sum, and conditions
-/// mention its shape.
+/// True when the left side must name the operator: it is an operand of a sum or product,
+/// and conditions mention its shape.
 static bool is_operand_of_sum(const writer *w, int32_t index) {
   if (!is_left(w) || has_freedom(w, EG_FREE_SHAPES)) return false;
   for (uint32_t i = 0; i < w->side->op_count; i++) {

@@ -391,8 +391,8 @@ static egraph_status try_guards(eg_importer *in, eg_unity_form *form,
   return eg_import_decide(in, EG_IMPORT_REFUTED, eg_text_of(&first));
 }
 
-/// Judges a substitution without a meaning on a mesh as tiles. If it is true, it still
-/// becomes no rule.
+/// Judges a substitution that has no meaning on a mesh as a statement about tiles. It
+/// becomes no rule, even if the statement is true.
 static egraph_status judge_tiles(eg_importer *in, const char *fault) {
   eg_unity_form form = {.as_tiles = true};
   eg_import_trial trial;

@@ -21,8 +21,8 @@ uint32_t eg_unity_parallel_count(const eg_substitution *rule);
 typedef struct eg_unity_form {
   egraph_math math;
   eg_unity_axes axes;
-  uint32_t second;  // EG_UNITY_TWO_AXES: bit i puts the i-th parallel operator on axis b,
-                    // otherwise on a
+  // EG_UNITY_TWO_AXES: bit i puts the i-th parallel operator on axis b, otherwise on a.
+  uint32_t second;
   bool same_shapes; // adds the guard that both sides have the same sizes
   // no devices: tensors have three dimensions, the first for copies; replicate repeats,
   // reduce adds halves, partition and combine do nothing

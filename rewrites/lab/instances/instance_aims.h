@@ -13,11 +13,11 @@ typedef enum eg_instance_subject {
   EG_INSTANCE_OPERANDS,
   EG_INSTANCE_DIMS,
   EG_INSTANCE_RANK,
-  EG_INSTANCE_VALUE,   // a symbol or type attribute: no row
-  EG_INSTANCE_WAY,     // a way that an expression goes (instance_ways.h): no row
-  EG_INSTANCE_NAMED,   // an attribute near a number that the rule names: no row
-  EG_INSTANCE_BETWEEN, // all numbers of the rule lie between two neighbouring whole
-                       // numbers: no row
+  EG_INSTANCE_VALUE, // a symbol or type attribute: no row
+  EG_INSTANCE_WAY,   // a way that an expression goes (instance_ways.h): no row
+  EG_INSTANCE_NAMED, // an attribute near a number that the rule names: no row
+  // All numbers of the rule lie between two neighbouring whole numbers: no row.
+  EG_INSTANCE_BETWEEN,
   EG_INSTANCE_SPECIAL, // a constant that the rule binds is special: no row
   EG_INSTANCE_DTYPE    // element type of operands: no row
 } eg_instance_subject;
@@ -81,11 +81,11 @@ egraph_status eg_instance_aim_print(eg_text *text, const eg_rule *rule,
 
 /// Prepares a choice of the term, or of a leaf, for the class: dimensions, rank, windows.
 void eg_instance_prepare(const eg_instance_aim *aim, eg_verify_choice *choice);
-/// Puts the attribute into the class if it is not set. Called once operand 0 is known,
-/// except for attributes by which operand 0 is chosen.
+/// Sets the attribute to a value of the class unless it is set. Called once operand 0 is
+/// known, except for attributes by which operand 0 is chosen.
 void eg_instance_put(const eg_instance_aim *aim, eg_verify_choice *choice);
-/// Puts the operand into the class (OPERANDS, DIMS, RANK); only often, not always, when
-/// other operands may have to follow.
+/// Changes the operand so that it is in the class (OPERANDS, DIMS, RANK). Does so in most
+/// draws only, when other operands may have to follow.
 void eg_instance_fit(const eg_instance_aim *aim, eg_verify_choice *choice,
                      uint32_t operand);
 /// Return the least and the largest rank of the row, and a rank between them (RANK).

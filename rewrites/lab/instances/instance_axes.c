@@ -167,7 +167,7 @@ EG_CLASS_PUT(put_axes) {
     attr->i = axes.data[0] - (eg_verify_chance(choice, 50) ? (int64_t)rank : 0);
 }
 
-/// True when every element of the result reduces no elements.
+/// True when every element of the result is a reduction of no elements.
 EG_CLASS_HOLDS(holds_empty_axes) {
   const eg_type *x = &node->types[0];
   bool is_empty = false, has_result = true;

@@ -431,8 +431,8 @@ static bool copy_model(eg_verify_choice *choice, rank_range range, eg_type *out)
   return true;
 }
 
-/// Copies the type of another part in most draws; false leaves the operand to chance. A
-/// dimension of 1 may be one that broadcasts.
+/// Copies the type of another part of the concatenation in most draws; returns false when
+/// the operand is to be drawn. Mostly keeps a dimension of 1, because it may broadcast.
 static bool copy_part(eg_verify_choice *choice, uint32_t operand) {
   const eg_type *like = choice->like[operand];
   if (like == NULL || like->rank < choice->min_rank[operand] ||
@@ -505,8 +505,8 @@ static void choose_other_operands(eg_verify_choice *choice) {
   }
 }
 
-/// Decides how the parts of a term differ before its operands are drawn, so that all
-/// follow; sometimes none does.
+/// Decides, before operands are drawn, whether all parts of a term are alike, or else
+/// which size they may have along the axis in which they differ.
 static void choose_part_size(eg_verify_choice *choice) {
   bool is_part = false;
   for (uint32_t i = 0; i < choice->count; i++)

@@ -24,8 +24,8 @@ typedef enum eg_special {
   EG_SPECIAL_EXTREME
 } eg_special;
 
-/// A node whose attributes and types are being chosen. Members with a `*_set` flag are
-/// given; the rest is filled in.
+/// A node whose attributes and types are being chosen. The caller gives the members whose
+/// `*_set` flag is true; eg_verify_choose fills in the others.
 typedef struct eg_verify_choice {
   eg_rng *rng;
   eg_verify_lists *lists;
@@ -49,9 +49,10 @@ typedef struct eg_verify_choice {
   bool are_parts_alike; // operands of a concatenation have one size
   // The class to which the draw is steered; zeros mean no class.
   const struct eg_instance_aim *aim; // aim for this term, or NULL
-  // Puts an attribute into the class; called before and after operand 0 is chosen.
+  // Sets an attribute to a value of the class; called before and after operand 0
+  // is chosen.
   void (*put)(const struct eg_instance_aim *aim, struct eg_verify_choice *choice);
-  // Puts an operand into the class once it is chosen, when `fit_aim` has an aim for it.
+  // Changes a chosen operand so that it is in the class of fit_aim[operand].
   void (*fit)(const struct eg_instance_aim *aim, struct eg_verify_choice *choice,
               uint32_t operand);
   const struct eg_instance_aim *fit_aim[EG_VERIFY_MAX_OPERANDS];
@@ -80,11 +81,11 @@ void eg_verify_choose(eg_verify_choice *choice);
 
 uint32_t eg_verify_below(eg_verify_choice *choice, uint32_t bound);
 bool eg_verify_chance(eg_verify_choice *choice, uint32_t percent);
-/// Draws a dimension from 1 to 6, small ones more often, unless the draw is steered
+/// Draws a dimension from 1 to 6, small dimensions more often, unless the draw is steered
 /// to others.
 int64_t eg_verify_dim(eg_verify_choice *choice);
-/// Returns memory for a list. When it is used up, returns the memory of the last list
-/// again; type inference then rejects the node.
+/// Returns memory for a list. When the memory is used up, returns the memory of the last
+/// list again; type inference then rejects the node.
 int64_t *eg_verify_list(eg_verify_choice *choice, uint32_t count);
 double *eg_verify_floats(eg_verify_choice *choice, uint32_t count);
 /// Returns the slot with this name. eg_verify_known returns NULL when the operator has no
@@ -103,7 +104,7 @@ int64_t eg_verify_entries(const eg_verify_choice *choice);
 /// Chooses the slot with this name if there is one and it is not set.
 void eg_verify_choose_slot(eg_verify_choice *choice, const char *name);
 const char *eg_default_activations(eg_op op);
-/// Returns activations of a recurrent layer: the default ones, or others.
+/// Returns activations of a recurrent layer: the default activations, or others.
 const char *eg_activations_draw(eg_verify_choice *choice, bool is_default);
 /// Draws a number for each activation, or no numbers; first draws the activations when
 /// they are not set.

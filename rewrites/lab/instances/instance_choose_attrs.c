@@ -189,7 +189,7 @@ static void choose_reshape(eg_verify_choice *choice, eg_attr *attr) {
   attr->ints.len = len;
 }
 
-// Draws a shape to which operand 0 broadcasts, or its own.
+// Draws a shape to which operand 0 broadcasts, or the shape of operand 0.
 static void choose_expand(eg_verify_choice *choice, eg_attr *attr) {
   const eg_type *x = &choice->types[0];
   int64_t *shape = new_list(choice, attr, EGRAPH_MAX_RANK + 1);
@@ -216,8 +216,8 @@ static void choose_resize(eg_verify_choice *choice, eg_attr *attr) {
   }
 }
 
-/// Draws a scale for every dimension, near the quotient of the sizes: the fraction that
-/// is cut off also matters.
+/// Draws a scale for every dimension, near the quotient of the new size and the old size:
+/// the fraction that is cut off also matters.
 static void choose_scales(eg_verify_choice *choice, eg_attr *attr) {
   static const double beside[] = {0.25, 0.5, 0.75, -0.5};
   const eg_type *x = &choice->types[0];

@@ -302,7 +302,8 @@ egraph_status eg_instance_aim_print(eg_text *text, const eg_rule *rule,
 
 // ---- steering -------------------------------------------------------------------------
 
-/// Makes draws prefer dimensions of the row; only one of them if they are large.
+/// Makes draws prefer dimensions of the row; only one of these dimensions if they
+/// are large.
 static void prepare_dims(const eg_instance_class *row, eg_verify_choice *choice) {
   for (uint32_t i = 0; i < 4; i++)
     choice->dims[i] = row->low > 100 && i > 0 ? i : eg_whole_between(row, choice);

@@ -46,7 +46,7 @@ static void set_known_slots(eg_verify_draws *draws, const eg_rule_term *term) {
   }
 }
 
-/// Steers the choice of a leaf to its class.
+/// Steers the choice of a leaf if the draw aims at a class of this leaf.
 static void aim_at_leaf(eg_verify_draws *draws, uint32_t var, uint32_t operand) {
   const eg_instance_aim *aim = draws->aim;
   eg_verify_choice *choice = &draws->choice;
@@ -110,9 +110,9 @@ static double ordinary_splat(eg_verify_draws *draws) {
   return values[eg_rng_below(&draws->rng, sizeof values / sizeof *values)];
 }
 
-/// Draws a number whose reciprocal does not overflow, unless special constants are aimed
-/// at. Next to operands without elements it is infinite, or 0 or -1, at which functions
-/// may become infinite.
+/// Draws a number whose reciprocal does not overflow, unless the draw aims at special
+/// constants. Next to operands without elements, half of the numbers are 0 or -1, at
+/// which functions may become infinite.
 static double random_splat(eg_verify_draws *draws, uint32_t var, egraph_dtype dtype) {
   eg_special special = eg_verify_special_of(draws->aim);
   bool is_empty = draws->aim != NULL && eg_instance_is_empty(draws->aim);
@@ -147,7 +147,7 @@ static void set_role(eg_verify_draws *draws, uint32_t var, eg_verify_leaf *leaf)
     leaf->splat_value = eg_rule_number(&value);
 }
 
-// True when all types are valid: shapes near those that a rule requires may overflow.
+// True when all types are valid: sizes near the sizes that a rule requires may overflow.
 static bool types_fit(const eg_verify_choice *choice) {
   for (uint32_t i = 0; i < choice->count; i++)
     if (choice->types[i].rank > EGRAPH_MAX_RANK ||
@@ -208,8 +208,8 @@ static uint16_t first_slot_of(const eg_rule_term *term, uint16_t slot) {
   return slot;
 }
 
-// Sets attributes that must equal a known value: computed ones, variables that the term
-// has twice, and mostly variables for which a condition requires it.
+// Sets attributes that must equal a known value: computed attributes, variables that the
+// term has twice, and mostly variables for which a condition requires a value.
 static void settle_slots(eg_verify_draws *draws, const eg_rule_term *term) {
   eg_verify_choice *choice = &draws->choice;
   for (uint16_t i = 0; i < choice->info->attr_count; i++) {

@@ -49,8 +49,8 @@ EG_OWNED_POINTER(eg_verify_draws);
 egraph_status eg_verify_draw(eg_verify_draws *draws, bool *out_found, bool *out_typed,
                              eg_verify_instance *out);
 
-/// Makes draws without an aim use this dimension and its double at half of the places of
-/// half of their terms. 0: none.
+/// Makes draws without an aim prefer a dimension: in half of the terms, half of the
+/// dimensions are this number or its double. 0: no preference.
 void eg_verify_prefer_dim(eg_verify_draws *draws, int64_t dim);
 /// Steers all later draws to a class of instances (kept by reference); NULL: to none.
 void eg_verify_aim(eg_verify_draws *draws, const eg_instance_aim *aim);

@@ -114,8 +114,8 @@ egraph_status eg_verify_add_left(eg_verify_draws *draws);
 /// Binds the variables of attributes that are not bound yet.
 void eg_verify_bind_slots(eg_verify_draws *draws, const eg_rule_term *term,
                           const eg_attr *slots);
-/// Evaluates the values that conditions name, as far as variables are bound. Returns
-/// false when one has no value; its value from an earlier try is then removed.
+/// Evaluates the values of `let` as far as their variables are bound. Returns false when
+/// one of the expressions has no value; its value from an earlier try is then removed.
 bool eg_verify_bind_lets(eg_verify_draws *draws);
 /// Binds a variable to its leaf again after the leaf has changed.
 void eg_verify_bind_leaf(eg_verify_draws *draws, uint32_t var);
@@ -152,7 +152,7 @@ void eg_verify_steer(eg_verify_draws *draws, uint32_t term);
 eg_special eg_verify_special_of(const eg_instance_aim *aim);
 /// True when the rule binds a constant of the kind.
 bool eg_verify_has_special(const eg_verify_instance *instance, eg_special kind);
-/// Counts a failed try for its class, if it was in the class.
+/// Counts a failed try at a term if the try was in the aimed class.
 void eg_verify_note_obstacle(eg_verify_draws *draws, uint32_t term);
 
 /// Changes the attributes and leaves of this term until the conditions that can be

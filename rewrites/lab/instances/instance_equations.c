@@ -55,7 +55,7 @@ static uint32_t count_letters(const equation_letters *all, bool of_several,
   return count;
 }
 
-/// Returns how many letters of the result come before this one in the operands.
+/// Returns how many letters of the result come before this letter in the operands.
 static uint32_t result_place(const equation_letters *all, uint32_t i) {
   uint32_t place = 0;
   for (uint32_t k = 0; k < all->count; k++)

@@ -305,8 +305,8 @@ bool eg_equation_slot(const eg_rule_term *term, uint16_t *out) {
 
 // ---- by operator ----------------------------------------------------------------------
 
-/// When operands are drawn together. MADE: if an operand is computed; EQUATION: if the
-/// equation is known or drawn. Other operands are chosen one by one.
+/// The nodes whose operands are drawn together. MADE: if an operand is computed;
+/// EQUATION: if the equation is known or drawn. NEVER: operands are chosen one by one.
 typedef enum layer_use { NEVER, ALWAYS, MADE, EQUATION } layer_use;
 
 static const struct {

@@ -78,7 +78,8 @@ static uint32_t place_in(eg_verify_choice *choice, const eg_attr *attr) {
   return side * half + 2 + eg_verify_below(choice, half - 2);
 }
 
-/// Puts one number into the class; often all numbers, because rules require equal ones.
+/// Sets one number of a list to a value of the class; often all numbers, because rules
+/// require equal ones.
 EG_CLASS_PUT(put_some) {
   if (attr->ints.len == 0) return;
   if (eg_verify_chance(choice, has_margins(choice) ? 10 : 40)) {
@@ -92,8 +93,8 @@ EG_CLASS_PUT(put_some) {
 
 EG_CLASS_HOLDS(holds_length) { return eg_is_between(row, attr->ints.len); }
 
-/// Gives the list the length of the class: ascending axes, or the first parts with the
-/// rest in the last one.
+/// Makes a list of the length that the class has: ascending axes, or random parts with
+/// the sum of the old list.
 EG_CLASS_PUT(put_length) {
   uint32_t rank = choice->types[0].rank, len = (uint32_t)row->low;
   bool is_axes = strcmp(row->attr, "axes") == 0;

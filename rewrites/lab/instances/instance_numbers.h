@@ -31,15 +31,15 @@ double eg_named_draw(double number, int64_t side, bool is_whole,
 bool eg_special_is_constant(const eg_rule *rule, uint32_t var);
 /// Draws a number of the kind; for integers, a number at an end of their range.
 double eg_special_draw(eg_rng *rng, eg_special kind, egraph_dtype dtype);
-/// Draws such a number for an attribute next to operands of this type. The number is a
-/// float32; a bound is never NaN, and a bound of integers is within their range.
+/// Draws a number of the kind for an attribute next to operands of this type. The number
+/// is a float32; a bound is never NaN, and a bound of integers is within their range.
 double eg_special_draw_attr(eg_rng *rng, eg_special kind, egraph_dtype dtype,
                             const char *name);
 /// Draws the sign of a zero; returns any other number unchanged.
 double eg_special_zero(eg_rng *rng, double number);
 bool eg_special_is(double number, eg_special kind, egraph_dtype dtype);
-/// Like eg_special_is, but false for a bound that excludes nothing, such as a minimum
-/// of -inf.
+/// Returns the same as eg_special_is, but false for a bound that excludes nothing, such
+/// as a minimum of -inf.
 bool eg_special_is_of_attr(double number, eg_special kind, const char *name);
 
 #endif

@@ -15,7 +15,8 @@ typedef struct interval {
   bool low_open, high_open;
 } interval;
 
-/// Narrows the interval of side `side` of an inequality that must hold.
+/// Narrows the interval in which operand `side` of an inequality must lie, if the
+/// inequality is to hold.
 static void narrow_by_bound(repair *r, const eg_rule_expr *call, uint32_t side,
                             interval *inout) {
   eg_rule_value other;
@@ -110,7 +111,7 @@ static bool solve_unequal(repair *r, const eg_rule_expr *call) {
   return false;
 }
 
-/// Makes the second operand a multiple of the first, or not.
+/// Makes the second operand a multiple of the first or, unless `wanted`, no multiple.
 static bool solve_divides(repair *r, const eg_rule_expr *call, bool wanted) {
   int64_t divisor, multiple;
   if (eg_repair_int_of(r, call->args[0], &divisor) && divisor > 0 && divisor < 1000) {
@@ -215,8 +216,9 @@ static bool solve_same_type(repair *r, const eg_rule_expr *call) {
 
 static bool satisfy(repair *r, uint32_t condition, bool wanted);
 
-/// Makes all operands of `and` hold, or one of `or`; to make it fail, one of `and`, or
-/// all of `or`.
+/// Makes a call of `and` or `or` hold, unless `wanted` is false: fail. All operands of
+/// `and`, or one operand of `or`, must hold; one operand of `and`, or all operands of
+/// `or`, must fail.
 static bool satisfy_operands(repair *r, const eg_rule_expr *call, bool wanted) {
   bool all = (call->function == EG_RULE_FN_AND) == wanted, done = true;
   if (!all) return satisfy(r, call->args[eg_repair_below(r, call->arg_count)], wanted);

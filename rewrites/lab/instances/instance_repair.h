@@ -15,7 +15,7 @@ typedef struct repair {
 /// Makes the expression have the value by changing one attribute or one leaf of the term.
 bool eg_repair_solve(repair *r, uint32_t expr, const eg_rule_value *value);
 
-/// Does the same for a list; returns false when `data` is NULL.
+/// Makes the expression have the list as its value; returns false when `data` is NULL.
 bool eg_repair_solve_list(repair *r, uint32_t expr, const int64_t *data, uint32_t len);
 /// Solves for a copy of the list in which the element at a place is replaced.
 bool eg_repair_solve_element(repair *r, uint32_t expr, eg_ints list, uint32_t at,

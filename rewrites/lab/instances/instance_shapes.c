@@ -105,7 +105,7 @@ EG_CLASS_PUT(put_scales) {
   attr->floats = (eg_floats){.data = scales, .len = x->rank};
 }
 
-/// Sizes whose rounded quotient does not give the second size back. Some of their
+/// Sizes for which from * (to / from), rounded to float32, is not `to`. Some of their
 /// positions are in the middle between two elements, others on one.
 static const struct {
   int64_t from, to;
@@ -238,7 +238,7 @@ static void shrink(eg_verify_choice *choice, eg_type *type) {
   type->rank -= at + 1;
 }
 
-/// True when the operand is one of the first two and the other one of them is known.
+/// True for operand 0 or 1 when the type of the other of these two operands is known.
 static bool has_other(const eg_verify_choice *choice, uint32_t operand) {
   return operand < 2 && (operand > 0 || choice->type_set[1]);
 }

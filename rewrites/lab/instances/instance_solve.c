@@ -79,7 +79,7 @@ bool eg_repair_solve_int(repair *r, uint32_t expr, int64_t number) {
 
 // ---- variables --------------------------------------------------------------------
 
-/// True for the attribute to which the draw is steered; it does not change.
+/// True for the attribute to which the draw is steered, which must not change.
 static bool is_aimed_at(const repair *r, uint16_t slot) {
   const eg_instance_aim *aim = r->draws->choice.aim;
   bool has_slot = aim != NULL &&
@@ -87,8 +87,7 @@ static bool is_aimed_at(const repair *r, uint16_t slot) {
   return has_slot && aim->slot == slot;
 }
 
-/// Keeps the sum of the parts equal to the size that is cut: other parts compensate for
-/// changed ones.
+/// Keeps the sum of the sizes of a split: other sizes compensate for changed ones.
 static void keep_sum(repair *r, const eg_attr *slot, eg_rule_value *inout) {
   eg_ints from = slot->ints, to = inout->ints;
   if (from.len != to.len || to.len == 0) return;
@@ -382,7 +381,8 @@ static bool solve_at(repair *r, const eg_rule_expr *call, const eg_rule_value *v
          eg_repair_solve_element(r, call->args[0], list.ints, at, value->i);
 }
 
-/// Solves for a list whose first `count` elements (or whose others) are the value.
+/// Solves for a list whose first `count` elements (or, unless `is_first`, whose other
+/// elements) are the value.
 static bool solve_piece(repair *r, const eg_rule_expr *call, const eg_rule_value *value,
                         bool is_first) {
   eg_rule_value list;
@@ -453,7 +453,8 @@ static const struct {
                      {"steps", 0},     {"repeats", 0},     {"strides", 2},
                      {"dilations", 2}, {"kernel_shape", 2}};
 
-/// Gives the operand the rank; the list is then drawn for it.
+/// Gives operand 0 the rank for which the list has `len` numbers; the list is then drawn
+/// for this rank.
 static bool solve_rank_of_list(repair *r, const char *name, int64_t len) {
   const eg_rule_term *child = &r->draws->rule->terms[r->term->children[0]];
   bool is_own = child->is_var && (r->before >> child->var & 1) == 0;
@@ -467,8 +468,7 @@ static bool solve_rank_of_list(repair *r, const char *name, int64_t len) {
   return false;
 }
 
-/// Divides the same sum into other parts, most of them not empty if the sum is
-/// large enough.
+/// Divides the sum of a list into `len` random parts.
 static void share(repair *r, eg_ints list, int64_t *out, uint32_t len) {
   int64_t left = 0;
   for (uint32_t i = 0; i < list.len; i++)
@@ -479,7 +479,9 @@ static void share(repair *r, eg_ints list, int64_t *out, uint32_t len) {
     out[eg_rng_below(&r->draws->rng, len)]++;
 }
 
-/// Extends a list: axes count from the front, a shape gets ones at its end.
+/// Changes the length of a list to `len`. Axes become 0, 1, 2 and so on. A shape gets
+/// ones at its end, or its last dimension becomes the product of the dimensions that are
+/// cut off.
 static void stretch(eg_ints list, bool is_axes, int64_t *out, uint32_t len) {
   for (uint32_t i = 0; is_axes && i < len; i++)
     out[i] = i;

@@ -256,7 +256,7 @@ void eg_type_split(eg_case *c, uint32_t term) {
   c->shapes[term] = *x;
 }
 
-// A split as a whole has no elements: its parts read its operand.
+// Gives up: a split has no elements itself; its parts read its operand.
 eg_scalar eg_element_split(eg_case *c, uint32_t term, const eg_poly *at) {
   (void)term, (void)at;
   eg_case_give_up(c, "%s without part", "split");

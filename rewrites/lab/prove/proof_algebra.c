@@ -263,7 +263,8 @@ eg_scalar eg_scalar_factors(eg_proof *p, eg_scalar a, eg_scalar b) {
       p, (eg_scalar_node){.kind = EG_SCALAR_PRODUCT, .count = f.count, .kids = f.kids});
 }
 
-// The order in which factors are distributed: sums, then totals, then choices.
+// Returns the rank in the order in which factors are distributed: sums have rank 3,
+// totals 2, choices 1; other factors have 0.
 static uint32_t spread_rank(const eg_proof *p, eg_scalar s) {
   const eg_scalar_node *n = eg_scalar_at(p, s);
   switch ((int)n->kind) {

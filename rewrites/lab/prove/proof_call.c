@@ -244,7 +244,8 @@ static eg_scalar power(eg_proof *p, eg_scalar x, eg_scalar y) {
 
 static eg_scalar less(eg_proof *p, eg_scalar a, eg_scalar b);
 
-// Truth values are the numbers 0 and 1; `or` is their maximum.
+// Applies a logical operator. Truth values are the numbers 0 and 1; `or` is
+// their maximum.
 static eg_scalar logical(eg_proof *p, eg_op op, eg_scalar a, eg_scalar b) {
   eg_domain before = p->domain;
   double absorbs = op == EG_OP_OR;
@@ -276,7 +277,7 @@ static bool is_of_two(const eg_proof *p, eg_scalar a, eg_scalar b, compared *out
 }
 
 // Applies a < min(b, c): a < b and a < c. Also a < max(b, c): a < b or a < c, which
-// differs when b or c is NaN, unless that one is a itself.
+// differs when b or c is NaN, unless the NaN is a itself.
 static bool less_than_each(eg_proof *p, eg_scalar a, eg_scalar b, eg_scalar *out) {
   compared side;
   if (p->is_exact || !is_of_two(p, a, b, &side)) return false;

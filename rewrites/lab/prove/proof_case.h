@@ -74,8 +74,7 @@ typedef struct eg_case {
   uint32_t wanted_count;
 } eg_case;
 
-// ---- kinds of numbers, ranks (proof_case.c); expressions, conditions (proof_values.c)
-// --
+// ---- kinds, ranks (proof_case.c); expressions, conditions (proof_values.c) ----------
 
 _Noreturn void eg_case_give_up(eg_case *c, const char *format, const char *name);
 _Noreturn void eg_case_vacuous(eg_case *c);
@@ -115,7 +114,7 @@ eg_scalar eg_case_number(eg_case *c, uint32_t kind, eg_scalar s);
 eg_datum *eg_slot(eg_case *c, uint32_t term, uint16_t slot);
 eg_poly eg_slot_int(eg_case *c, uint32_t term, uint16_t slot);
 bool eg_slot_flag(eg_case *c, uint32_t term, uint16_t slot);
-/// Reads an axis of `rank` axes (of rank + 1 places if `ends`); chooses it if it is open.
+/// Reads an axis of `rank` axes; chooses the axis if it is open.
 uint32_t eg_slot_axis(eg_case *c, uint32_t term, uint16_t slot, uint32_t rank);
 /// Reads a list of `len` numbers, all of them at least `least`.
 const eg_poly *eg_slot_list(eg_case *c, uint32_t term, uint16_t slot, uint32_t len,
@@ -161,7 +160,7 @@ eg_scalar eg_case_reduced(eg_case *c, eg_op op, eg_scalar fold, eg_poly inner);
 eg_scalar eg_case_flat(eg_case *c, uint32_t term, eg_poly offset);
 eg_poly eg_shape_elements(eg_case *c, const eg_shape *shape);
 eg_poly eg_shape_offset(eg_case *c, const eg_shape *shape, const eg_poly *at);
-/// Returns the shape to which both are broadcast; assumes that there is one.
+/// Returns the shape to which a and b are broadcast; assumes that there is such a shape.
 eg_shape eg_shape_stretched(eg_case *c, const eg_shape *a, const eg_shape *b);
 /// Assumes that an index is below the size of its dimension.
 void eg_case_assume_inside(eg_case *c, eg_poly place, eg_poly size);

@@ -44,7 +44,7 @@ static eg_poly open_size(eg_proof *p, eg_scalar s) {
   }
 }
 
-// True when the difference is 0, both for sizes that are 1 and for others.
+// True when the difference is 0, both for sizes that are 1 and for larger sizes.
 static bool is_nothing(eg_proof *p, eg_poly difference, uint32_t depth) {
   difference = eg_poly_canonical(p, difference);
   if (p->is_impossible || eg_is_zero(p, difference)) return true;

@@ -77,7 +77,7 @@ static void find_marks(const eg_proof *p, eg_scalar_node *n) {
       [EG_OP_POW] = true};
   if (n->kind == EG_SCALAR_CALL && HAS_POLE[n->which] && !n->is_of_weights)
     n->is_finite = false;
-  // Adding a nonzero number hides subnormal ones.
+  // Adding a nonzero number hides subnormal numbers.
   if (is_sum && n->value != 0) n->is_tame = true;
 }
 
@@ -218,7 +218,8 @@ static eg_number settled(eg_proof *p, eg_number a, eg_number b, double value,
   return (eg_number){.value = value, .marks = marks};
 }
 
-// Computes the rounding error of the sum (Knuth): the parts of a and b that it lacks.
+// Computes the rounding error of the sum (Knuth): the parts of a and b that the rounded
+// sum lacks.
 eg_number eg_number_add(eg_proof *p, eg_number a, eg_number b) {
   double sum = a.value + b.value, part = sum - a.value;
   return settled(p, a, b, sum, (a.value - (sum - part)) + (b.value - part), false);

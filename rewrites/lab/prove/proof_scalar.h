@@ -22,8 +22,9 @@ typedef enum eg_scalar_kind {
   EG_SCALAR_READ,   // tensor variable `which` at the polynomials `kids`
   EG_SCALAR_FLAT,   // the same at offset kids[0] in row-major order
   EG_SCALAR_CALL,   // operator `which` on the scalars `kids`
-  EG_SCALAR_SUM,    // value + sum of factors[i] kids[i], no factor 0 or infinite; `which`
-                    // has marks of its numbers
+  // `value` + the sum of factors[i] kids[i], no factor 0 or infinite; `which` has marks
+  // of its numbers.
+  EG_SCALAR_SUM,
   EG_SCALAR_PRODUCT, // product of kids, ascending
   EG_SCALAR_TOTAL, // fold `which` of kids[2] over symbol kids[0] below polynomial kids[1]
   EG_SCALAR_CHOICE // kids[1] where polynomial kids[0] >= 0, else kids[2]
@@ -76,8 +77,8 @@ bool eg_scalar_is_number(const eg_proof *p, eg_scalar s, double value);
 /// True when the scalar is finite by its marks, or is one over sizes that are nonzero by
 /// the facts.
 bool eg_scalar_is_finite(eg_proof *p, eg_scalar s);
-/// True when both are the same value (in class exact also the same zero), or agree within
-/// rounding and one of them was rounded.
+/// True when a and b are the same value (in class exact, zeros also have the same sign),
+/// or when they agree within rounding and one of them was rounded.
 bool eg_numbers_agree(const eg_proof *p, double a, double b, uint32_t marks);
 /// Compute a number. They leave the proof when the result is out of range, or is rounded
 /// and may be an integer.

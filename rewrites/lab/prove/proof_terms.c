@@ -105,8 +105,8 @@ uint32_t eg_slot_axis(eg_case *c, uint32_t term, uint16_t slot, uint32_t rank) {
   return (uint32_t)axis;
 }
 
-// Finds the number that all items of a list variable have by a condition; knowing it
-// before typing saves cases.
+// Finds the number that a condition gives to all items of a list variable; knowing the
+// number before typing saves cases.
 static bool all_the_same(const eg_case *c, const eg_rule_slot *slot, int64_t *out) {
   if (slot->form != EG_RULE_SLOT_VAR) return false;
   for (uint32_t i = 0; i < c->rule->condition_count; i++) {

@@ -90,10 +90,10 @@ typedef enum eg_domain { EG_DOMAIN_ANY, EG_DOMAIN_REAL, EG_DOMAIN_WHOLE } eg_dom
 /// Laws that hold for integers and for finite real numbers. If x may be infinite or NaN,
 /// x - x and 0 x can be NaN, and x (a + b) can be infinite while x a + x b is NaN.
 typedef struct eg_laws {
-  bool cancels;     // x - x = 0, 0 x = 0
-  bool distributes; // x (a + b) = x a + x b, and other laws that can turn an infinity
-                    // into NaN
-  bool is_fast;     // also the laws of ordinary numbers
+  bool cancels; // x - x = 0, 0 x = 0
+  // x (a + b) = x a + x b, and other laws that can turn an infinity into NaN.
+  bool distributes;
+  bool is_fast; // also the laws of ordinary numbers
 } eg_laws;
 /// The laws before a change, and versions of the facts before and after it: results under
 /// other laws are not reused.
@@ -247,14 +247,14 @@ void eg_assume_pairing(eg_proof *p, eg_poly a, eg_poly b, bool one_way);
 /// Replaces a symbol (in this branch) by a polynomial, which does not contain it.
 void eg_replace(eg_proof *p, uint32_t symbol, eg_poly by);
 
-/// True only if the facts imply it.
+/// True only if the facts imply a >= 0, a = 0, a != 0.
 bool eg_is_natural(eg_proof *p, eg_poly a);
 bool eg_is_zero(eg_proof *p, eg_poly a);
 bool eg_is_nonzero(eg_proof *p, eg_poly a);
 /// True when the facts contradict each other.
 bool eg_facts_contradict(eg_proof *p);
-/// Finds a size in the opaque symbols of `a` whose being 1 matters and is not decided by
-/// the facts, or returns EG_PROOF_NONE.
+/// Finds a size in the opaque symbols of `a` for which it matters if the size is 1, and
+/// for which the facts do not decide this; returns EG_PROOF_NONE without such a size.
 eg_poly eg_poly_undecided(eg_proof *p, eg_poly a);
 
 #endif

@@ -229,7 +229,7 @@ egraph_status eg_rule_prove(const eg_rule *rule, egraph_allocator alloc,
 
 // ---- rules with parameters ----------------------------------------------------------
 
-/// Combines the verdict of a case with the earlier ones.
+/// Combines the verdict of a case with the verdicts of earlier cases.
 static void join_verdicts(eg_proof_verdict *all, const eg_proof_verdict *one,
                           const char *name) {
   all->cases += one->cases;

@@ -56,8 +56,8 @@ static void count_paths(axes_count *n, uint32_t term, uint32_t depth, uint32_t p
     return;
   }
   // On a plain axis most operators read their operand at the index of the result, or at 0
-  // where its size is 1: the same for every path. Products do not: if an operand is a
-  // vector, axes of the other one shift.
+  // where its size is 1: the same for every path. Products do not: if one operand is a
+  // vector, axes of the other operand shift.
   bool is_product = (axes_of(t->op) & EG_AXES_PRODUCT) != 0;
   bool is_still = (axes_of(t->op) & EG_AXES_STILL) != 0;
   n->pads += t->op == EG_OP_PAD;
@@ -67,7 +67,8 @@ static void count_paths(axes_count *n, uint32_t term, uint32_t depth, uint32_t p
                 moved || !(is_still || (is_product && i >= 2)));
 }
 
-/// Records a place from the back: 1 is the last axis.
+/// Records that the rule names the axis at a place, counted from the last axis, which
+/// is 1.
 static void note_back(axes_count *n, int64_t places) {
   if (places > (int64_t)n->back) n->back = (uint32_t)places;
 }
@@ -204,7 +205,7 @@ static bool says_nothing(const eg_rule *rule, const eg_rule_expr *e) {
   return nothing;
 }
 
-// True when the items are axes of other lists, where they are counted.
+// True when the items are axes that other lists contain, where they are counted.
 static bool lists_axes(const eg_rule *rule, const eg_rule_expr *e) {
   for (uint32_t i = 0; i < e->arg_count; i++)
     if (eg_rule_call_of(rule, e->args[i], EG_RULE_FN_AT) == NULL) return false;

@@ -129,8 +129,8 @@ static void lead_by_variable(spaces *s, uint32_t var, uint32_t from, uint32_t to
   s->to[var] = to;
 }
 
-// Leads a permutation from a space to a space. Functions that move named axes leave the
-// others in their space.
+// Records that a permutation maps one space to another. Functions that move named axes
+// leave the other axes in their space.
 static void lead(spaces *s, uint32_t expr, uint32_t from, uint32_t to) {
   const eg_rule_expr *e = &s->rule->exprs[expr];
   if (e->form == EG_RULE_EXPR_VAR) {

@@ -93,11 +93,12 @@ static const precision precisions[EGRAPH_DTYPE_COUNT] = {
 /// A summary of the numbers seen. Positive numbers have the order of their bits, with
 /// infinity and NaN at the end.
 typedef struct seen_numbers {
-  uint64_t largest;         // bits of the largest finite absolute value
-  uint64_t smallest_less_1; // bits of the smallest nonzero one, less 1: this makes 0
-                            // larger than all others
-  bool is_broken;           // some number is not whole
-  bool is_fine;             // all are whole after multiplication by `parts`
+  uint64_t largest; // bits of the largest finite absolute value
+  // Bits of the smallest nonzero absolute value, less 1: this makes 0 larger than
+  // all others.
+  uint64_t smallest_less_1;
+  bool is_broken; // some number is not whole
+  bool is_fine;   // all are whole after multiplication by `parts`
 } seen_numbers;
 
 /// True for whole numbers, infinities and NaN.

@@ -6,7 +6,7 @@
 
 #include "rewrites/lab/instances/instance_draw.h"
 
-/// The outcome of an instance.
+/// The outcome of drawing an instance.
 typedef enum eg_instance_outcome {
   EG_INSTANCE_COMPARED,
   EG_INSTANCE_UNBUILT, // the right side is ill-typed

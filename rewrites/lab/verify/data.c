@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <math.h>
 
-/// Returns a number such that sums of products of four of them stay in range.
+/// Returns a number such that sums of products of four such numbers stay in range.
 static double large(egraph_dtype dtype) { return dtype == EGRAPH_FLOAT16 ? 4 : 1000; }
 
 // ---- the numbers of an instance -------------------------------------------------------
@@ -90,16 +90,16 @@ static double wide(eg_verify_source *source, bool is_positive) {
   return is_negative && !is_positive ? -size : size;
 }
 
-/// Draws a number as small as those added to avoid a division by zero. Its square
-/// is normal.
+/// Draws a number as small as the numbers that are added to avoid a division by zero. Its
+/// square is normal.
 static double tiny(eg_verify_source *source, egraph_dtype dtype, bool is_positive) {
   double unit = dtype == EGRAPH_FLOAT16 ? 1e-2 : 1e-5;
   double size = unit * (0.5 + 2 * eg_rng_unit(&source->rng));
   return is_positive || eg_rng_below(&source->rng, 2) == 0 ? size : -size;
 }
 
-/// Draws a whole number, or one between two of them. Zeros have either sign, and often no
-/// number is above them, or none below.
+/// Draws a whole number, or a number between two whole numbers. Zeros have either sign;
+/// often no number is above 0, or no number is below 0.
 static double tied(eg_verify_source *source, bool is_positive) {
   uint64_t count = source->kind < 3 ? 3 : source->kind < 5 ? 8 : 4;
   double number = (double)eg_rng_below(&source->rng, count);
@@ -163,8 +163,8 @@ static void begin_near(eg_verify_source *source) {
   source->sign = signs[taken(turn, leaf, 3)];
 }
 
-/// Draws a number near that of the leaf: some are the number itself, others lie between 0
-/// and twice that number, half of them whole.
+/// Draws a number near the number of the leaf: some are the number itself, others lie
+/// between 0 and twice the number, half of them whole.
 static double near_number(eg_verify_source *source, egraph_dtype dtype,
                           bool is_variance) {
   if (source->near_count == 0) return wide(source, is_variance);

@@ -54,8 +54,9 @@ typedef struct verification {
   uint32_t drawn, found, ill_typed, equal, exact;
   uint32_t near; // number of evaluations with data near the numbers of the rule
   bool is_large_case;
-  uint32_t vacuous, large; // numbers of instances with nothing to compare, and of those
-                           // that are too large
+  // Counts the instances with nothing to compare, and among these the instances that are
+  // too large.
+  uint32_t vacuous, large;
   uint32_t dtypes[EGRAPH_DTYPE_COUNT]; // numbers of instances
   uint32_t largest_rank;               // largest rank of operands that were compared
   int64_t largest_dim;
@@ -151,8 +152,9 @@ static egraph_status compare_types(verification *run,
   return EGRAPH_OK;
 }
 
-/// Compares an instance on one kind of data. The text describes a difference; a class
-/// that the rule does not declare is no mistake.
+/// Compares an instance on one kind of data; rejects the rule, and describes the
+/// difference in run->text, when the sides differ. Sets is_of_other_class when the rule
+/// only claims a class that is too strict.
 static egraph_status check_data(verification *run, const eg_verify_instance *instance,
                                 eg_verify_data data, eg_verify_comparison *out) {
   static const char *const names[EG_VERIFY_DATA_COUNT] = {
@@ -195,8 +197,9 @@ static egraph_status check_data(verification *run, const eg_verify_instance *ins
   return eg_text_append(&run->text, eg_text_of(&where));
 }
 
-/// The kinds of data in addition to the ordinary ones, which take turns. Constants at the
-/// ends of their range use one kind; infinite constants also use data with zeros.
+/// The kinds of data on which an instance is compared in addition to ordinary data; over
+/// the instances, the kinds take turns. Constants at the ends of their range use one
+/// kind; infinite constants also use data with zeros.
 typedef struct data_kinds {
   eg_verify_data kinds[2];
   uint32_t count;

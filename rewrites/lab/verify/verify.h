@@ -11,9 +11,10 @@ typedef struct eg_verify_options {
   uint64_t seed;
   uint32_t instances; // number of instances of each rule to compare, 1 or more
   uint32_t first;     // first rule to verify; earlier rules are skipped
-  bool is_loading; // for loading: too few instances are no reason to reject a rule; rules
-                   // implied by layouts are left out, because reading has verified them;
-                   // few draws are steered to classes of instances
+  // For loading: too few instances are no reason to reject a rule; rules implied by
+  // layouts are left out, because reading has verified them; few draws are steered to
+  // classes of instances.
+  bool is_loading;
   // Called after `report`; may be NULL. Its argument is valid during the call only.
   void (*evidence)(void *user, const egraph_rule_evidence *evidence);
   void *evidence_user;
