@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/groups.h"
 #include "base/owner.h"
 #include "pcg/plan/plan_words.h"
 
@@ -20,7 +21,7 @@ typedef struct maker {
   eg_plan_tasks *out;
   bool is_slowed; // computing is slower during exchanges
   eg_issue_order order;
-  eg_u32s first_wait, waits; // [runs + 2]: the runs for which a run waits
+  eg_u32s first_wait, waits; // waits in the schedule by the run that waits (groups.h)
   eg_u32s task_of,
       before;        // [runs] in out->tasks; run before it on its stream, NEVER: none
   eg_u32s shape;     // [steps] of exchanges that are rounds; others NEVER
@@ -138,19 +139,6 @@ static egraph_status add_processors(maker *m) {
   return eg_exchange_flows_add_links(&out->flows, out->graph);
 }
 
-static egraph_status list_waits(maker *m) {
-  const eg_list_schedule *s = &m->order.schedule;
-  EG_TRY(eg_u32s_resize(&m->first_wait, s->runs.len + 2));
-  EG_TRY(eg_u32s_resize(&m->waits, s->waiter.len));
-  for (size_t i = 0; i < s->waiter.len; i++)
-    m->first_wait.data[s->waiter.data[i] + 2]++;
-  for (size_t i = 2; i < m->first_wait.len; i++)
-    m->first_wait.data[i] += m->first_wait.data[i - 1];
-  for (size_t i = 0; i < s->waiter.len; i++)
-    m->waits.data[m->first_wait.data[s->waiter.data[i] + 1]++] = s->waits_for.data[i];
-  return EGRAPH_OK;
-}
-
 /// Makes `task` wait for the end of a run in a class.
 static egraph_status depend_on(maker *m, uint32_t task, uint32_t run, uint32_t class) {
   size_t at = (size_t)m->task_of.data[run] * m->out->class_count + class;
@@ -160,7 +148,7 @@ static egraph_status depend_on(maker *m, uint32_t task, uint32_t run, uint32_t c
 /// Makes `task` wait for all runs for which `run` waits.
 static egraph_status depend_like(maker *m, uint32_t task, uint32_t run, uint32_t class) {
   for (uint32_t i = m->first_wait.data[run]; i < m->first_wait.data[run + 1]; i++)
-    EG_TRY(depend_on(m, task, m->waits.data[i], class));
+    EG_TRY(depend_on(m, task, m->order.schedule.waits_for.data[m->waits.data[i]], class));
   return EGRAPH_OK;
 }
 
@@ -268,7 +256,8 @@ static egraph_status add_tasks(maker *m) {
   for (size_t i = 0; i < sizeof last / sizeof *last; i++)
     last[i] = NEVER;
   m->turn_end = NEVER;
-  EG_TRY(list_waits(m));
+  EG_TRY(eg_group_items(&m->order.schedule.waiter, m->order.schedule.runs.len,
+                        &m->first_wait, &m->waits));
   EG_TRY(eg_u32s_resize(&m->task_of, m->order.schedule.runs.len));
   EG_TRY(eg_u32s_resize(&m->before, m->order.schedule.runs.len));
   for (size_t i = 0; i < m->before.len; i++)

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/groups.h"
 #include "base/hash.h"
 #include "base/owner.h"
 #include "base/parallel.h"
@@ -97,27 +98,14 @@ static egraph_status index_terms(growth *g, bool canonical_only, eg_u32s *list,
 
 static egraph_status index_types(growth *g) {
   const eg_typed_variants *typed = &g->space->typed;
-  EG_TRY(eg_u32s_resize(&g->in.types_begin, 1024 * 1024 + 1));
-  uint32_t *begin = g->in.types_begin.data;
-  for (int round = 0; round < 2; round++) {
-    for (size_t i = 0; i < typed->len; i++) {
-      const eg_typed_variant *t = &typed->data[i];
-      if (g->space->variants.data[t->variant].free_count != 2) continue;
-      uint32_t key = (uint32_t)t->a * 1024 + t->b;
-      if (round == 0)
-        begin[key + 1]++;
-      else
-        g->in.by_types.data[begin[key]++] = (uint32_t)i;
-    }
-    if (round == 1) break;
-    for (uint32_t k = 0; k < 1024 * 1024; k++)
-      begin[k + 1] += begin[k];
-    EG_TRY(eg_u32s_resize(&g->in.by_types, begin[1024 * 1024]));
+  EG_LOCAL(eg_u32s, row, typed->alloc);
+  EG_TRY(eg_u32s_resize(&row, typed->len));
+  for (size_t i = 0; i < typed->len; i++) {
+    const eg_typed_variant *t = &typed->data[i];
+    bool has_two = g->space->variants.data[t->variant].free_count == 2;
+    row.data[i] = has_two ? (uint32_t)t->a * 1024 + t->b : UINT32_MAX;
   }
-  // Moves every begin back, because filling moved it to the end of its list.
-  memmove(begin + 1, begin, 1024 * 1024 * sizeof *begin);
-  begin[0] = 0;
-  return EGRAPH_OK;
+  return eg_group_items(&row, 1024 * 1024, &g->in.types_begin, &g->in.by_types);
 }
 
 static egraph_status index_pairs(growth *g) {
