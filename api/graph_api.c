@@ -98,7 +98,7 @@ static egraph_status load_onnx(const egraph_allocator *alloc, const model_source
   eg_onnx_dim *dims;
   EG_LOCAL(eg_arena, arena, eg_allocator_or_heap(alloc));
   eg_onnx_import_options import = EG_ONNX_IMPORT_OPTIONS_DEFAULT;
-  EG_TRY(eg_arena_alloc(&arena, all, sizeof *dims, &dims));
+  EG_NEW(&arena, all, dims);
   for (uint32_t i = 0; i < all; i++) {
     const egraph_dim *dim = i < given ? &options->dims[i] : &options->examples[i - given];
     dims[i] = (eg_onnx_dim){dim->name, dim->size};
@@ -276,7 +276,7 @@ static egraph_status parse_attributes(eg_arena *arena, eg_op op, const char *tex
   bool *given;
   EG_TRY(eg_sexpr_parse(arena, "attributes", text, strlen(text), &list));
   const eg_op_info *info = eg_op_info_of(op);
-  EG_TRY(eg_arena_alloc(arena, info->attr_count, sizeof *given, &given));
+  EG_NEW(arena, info->attr_count, given);
   for (uint32_t i = 0; i < list.count; i += 2) {
     const eg_sexpr *name = &list.children[i];
     uint16_t slot;
@@ -311,14 +311,14 @@ static egraph_status add_operator(eg_arena *arena, egraph_graph *graph, const ch
   if (!eg_op_find(op_name, &op)) return fail_unknown_operator(op_name);
   const eg_op_info *info = eg_op_info_of(op);
   eg_attr *slots;
-  EG_TRY(eg_arena_alloc(arena, info->attr_count, sizeof *slots, &slots));
+  EG_NEW(arena, info->attr_count, slots);
   eg_attrs_defaults(op, slots);
   EG_TRY(parse_attributes(arena, op, attributes != NULL ? attributes : "", slots));
   eg_attrs attrs = {.op = (uint16_t)op, .count = info->attr_count, .slots = slots};
   eg_value *operands, *results;
   uint32_t result_count = eg_op_results(&attrs);
-  EG_TRY(eg_arena_alloc(arena, count, sizeof *operands, &operands));
-  EG_TRY(eg_arena_alloc(arena, result_count, sizeof *results, &results));
+  EG_NEW(arena, count, operands);
+  EG_NEW(arena, result_count, results);
   for (uint32_t i = 0; i < count; i++) {
     if (inputs[i].id >= eg_graph_value_count(graph))
       return EG_FAIL(EGRAPH_E_ARGUMENT, "%s: operand %u is not a value of this graph",

@@ -129,9 +129,9 @@ static egraph_status copy_any(probe *p, uint32_t v) {
   EG_LOCAL(eg_arena, arena, eg_graph_allocator(p->from));
   eg_value *operands, *results;
   const char **names;
-  EG_TRY(eg_arena_alloc(&arena, node.input_count, sizeof *operands, &operands));
-  EG_TRY(eg_arena_alloc(&arena, node.result_count, sizeof *results, &results));
-  EG_TRY(eg_arena_alloc(&arena, node.result_count, sizeof *names, &names));
+  EG_NEW(&arena, node.input_count, operands);
+  EG_NEW(&arena, node.result_count, results);
+  EG_NEW(&arena, node.result_count, names);
   return copy_node(p, info->node, operands, results, names);
 }
 
@@ -233,7 +233,7 @@ static egraph_status run_probe(probe *p, const eg_session_options *options,
   eg_node_cons cons = {.graph = NULL};
   EG_LOCAL(eg_arena, arena, alloc);
   p->moved = 0;
-  EG_TRY(eg_arena_alloc(&arena, values, sizeof *p->map, &p->map));
+  EG_NEW(&arena, values, p->map);
   eg_flatmap_init(&cons.nodes, alloc);
   egraph_status status = eg_graph_create(&alloc, &p->to);
   if (status == EGRAPH_OK) status = fill_probe(p, &cons);
@@ -439,7 +439,7 @@ egraph_status eg_quanta_compare(const eg_graph *a, const eg_graph *b,
   run.inputs = inputs;
   run.a = outputs_a;
   run.b = outputs_b;
-  EG_TRY(eg_arena_alloc(&arena, outputs, sizeof *run.lasts, &run.lasts));
-  EG_TRY(eg_arena_alloc(&arena, outputs, sizeof *run.noise, &run.noise));
+  EG_NEW(&arena, outputs, run.lasts);
+  EG_NEW(&arena, outputs, run.noise);
   return compare_all(&run, a, b, options, out);
 }

@@ -192,8 +192,7 @@ static egraph_status copy_node(smoother *s, const eg_graph_node_info *node) {
   EG_LOCAL(eg_arena, arena, eg_graph_allocator(s->from));
   const bool is_smooth = reads_smooth(s, node);
   eg_value *values;
-  EG_TRY(eg_arena_alloc(&arena, (size_t)node->input_count + node->result_count,
-                        sizeof *values, &values));
+  EG_NEW(&arena, (size_t)node->input_count + node->result_count, values);
   for (uint32_t i = 0; i < node->input_count; i++) {
     bool is_other =
         is_smooth && !s->is_smooth[node->inputs[i].id] &&
@@ -264,8 +263,8 @@ egraph_status eg_smooth_run(const eg_graph *graph, const eg_session_options *opt
   smoother s = {.from = graph, .noise = noise, .rng = {noise}};
   EG_LOCAL(eg_arena, arena, alloc);
   *out_done = false;
-  EG_TRY(eg_arena_alloc(&arena, values, sizeof *s.map, &s.map));
-  EG_TRY(eg_arena_alloc(&arena, values, sizeof *s.is_smooth, &s.is_smooth));
+  EG_NEW(&arena, values, s.map);
+  EG_NEW(&arena, values, s.is_smooth);
   eg_flatmap_init(&s.cons.nodes, alloc);
   egraph_status status = eg_graph_create(&alloc, &s.to);
   if (status == EGRAPH_OK) status = fill(&s);
@@ -324,7 +323,7 @@ static egraph_status match_quantizers(const eg_graph *a, const eg_graph *b, bool
   bool *is_taken; // [nodes of b]
   eg_value ignored[2];
   egraph_dtype dtype;
-  EG_TRY(eg_arena_alloc(&arena, nodes_b, sizeof *is_taken, &is_taken));
+  EG_NEW(&arena, nodes_b, is_taken);
   for (uint32_t m = 0; m < nodes_b; m++)
     left += quantizer_of(b, m, ignored, &dtype);
   *out = true;

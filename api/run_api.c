@@ -201,7 +201,7 @@ static egraph_status compare_outputs(const eg_graph *a, const eg_graph *b,
   EG_LOCAL(eg_arena, arena, eg_graph_allocator(a));
   size_t count = first->outputs.len;
   eg_quanta *quanta;
-  EG_TRY(eg_arena_alloc(&arena, count, sizeof *quanta, &quanta));
+  EG_NEW(&arena, count, quanta);
   EG_TRY(eg_quanta_compare(a, b, options, inputs, &first->outputs, &second->outputs,
                            quanta));
   for (size_t i = 0; i < count; i++) {

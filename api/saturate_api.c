@@ -143,8 +143,7 @@ static egraph_status on_match(void *user, const eg_match *match, bool *stop) {
 static egraph_status search_compiled(egraph_terms *terms,
                                      const eg_symbolic_pattern *pattern, search *s) {
   EG_LOCAL(eg_arena, arena, terms->alloc);
-  EG_TRY(eg_arena_alloc(&arena, (size_t)pattern->root_count + pattern->var_count,
-                        sizeof *s->classes, &s->classes));
+  EG_NEW(&arena, (size_t)pattern->root_count + pattern->var_count, s->classes);
   s->match = (egraph_terms_match){.roots = s->classes,
                                   .variables = s->classes + pattern->root_count,
                                   .names = pattern->names,

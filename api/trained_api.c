@@ -111,8 +111,8 @@ egraph_training_ties(const egraph_graph *graph, const egraph_training *training,
   EG_LOCAL(eg_arena, arena, alloc);
   tie_names names;
   EG_TRY(eg_model_find_ties(graph, &wish, &uses));
-  EG_TRY(eg_arena_alloc(&arena, uses.len, sizeof *names.ops, &names.ops));
-  EG_TRY(eg_arena_alloc(&arena, uses.len, sizeof *names.nodes, &names.nodes));
+  EG_NEW(&arena, uses.len, names.ops);
+  EG_NEW(&arena, uses.len, names.nodes);
   name_uses(graph, &uses, &names);
   report_ties(graph, &uses, &names, report, user);
   return EGRAPH_OK;

@@ -112,7 +112,7 @@ static egraph_status measure(validation *v, eg_session *session, const eg_tensor
   EG_LOCAL(eg_arena, arena, v->costs->alloc);
   uint32_t steps = eg_rank_program_step_count(eg_session_program(session));
   size_t count = ((size_t)steps + FIGURES) * repeats;
-  EG_TRY(eg_arena_alloc(&arena, count, sizeof *times, &times));
+  EG_NEW(&arena, count, times);
   eg_rank_program_set_timing(eg_session_program(session), true);
   egraph_status status = run_timed(session, inputs, outputs, repeats, times);
   eg_rank_program_set_timing(eg_session_program(session), false);
@@ -167,7 +167,7 @@ egraph_status egraph_costs_validate(egraph_costs *costs, const egraph_graph *gra
   v.graph = graph;
   v.out = &result;
   uint32_t nodes = eg_graph_node_count(graph);
-  EG_TRY(eg_arena_alloc(&arena, nodes, sizeof *v.measured, &v.measured));
+  EG_NEW(&arena, nodes, v.measured);
   for (uint32_t i = 0; i < nodes; i++)
     v.measured[i] = -1;
   EG_TRY(validate(&v, repeats != 0 ? repeats : 1, seed));

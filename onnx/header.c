@@ -33,8 +33,7 @@ static void copy_model_notes(Onnx__ModelProto *to, const Onnx__ModelProto *from)
 static egraph_status pick_metadata(eg_arena *arena, const Onnx__ModelProto *model,
                                    Onnx__ModelProto *out) {
   const size_t own = sizeof EG_ONNX_OWN_PREFIX - 1;
-  EG_TRY(eg_arena_alloc(arena, model->n_metadata_props, sizeof *out->metadata_props,
-                        &out->metadata_props));
+  EG_NEW(arena, model->n_metadata_props, out->metadata_props);
   for (size_t i = 0; i < model->n_metadata_props; i++)
     if (strncmp(model->metadata_props[i]->key, EG_ONNX_OWN_PREFIX, own) != 0)
       out->metadata_props[out->n_metadata_props++] = model->metadata_props[i];
@@ -61,8 +60,7 @@ static egraph_status pick_infos(eg_arena *arena, const eg_graph *of,
 
 static egraph_status pick_values(eg_arena *arena, const eg_graph *of,
                                  const Onnx__GraphProto *graph, Onnx__GraphProto *out) {
-  EG_TRY(eg_arena_alloc(arena, graph->n_input + graph->n_output + graph->n_value_info,
-                        sizeof *out->value_info, &out->value_info));
+  EG_NEW(arena, graph->n_input + graph->n_output + graph->n_value_info, out->value_info);
   EG_TRY(pick_infos(arena, NULL, graph->input, graph->n_input, out));
   EG_TRY(pick_infos(arena, of, graph->output, graph->n_output, out));
   return pick_infos(arena, NULL, graph->value_info, graph->n_value_info, out);
@@ -70,8 +68,7 @@ static egraph_status pick_values(eg_arena *arena, const eg_graph *of,
 
 static egraph_status pick_weights(eg_arena *arena, const Onnx__GraphProto *graph,
                                   Onnx__GraphProto *out) {
-  EG_TRY(eg_arena_alloc(arena, graph->n_initializer, sizeof *out->initializer,
-                        &out->initializer));
+  EG_NEW(arena, graph->n_initializer, out->initializer);
   for (size_t i = 0; i < graph->n_initializer; i++) {
     const Onnx__TensorProto *weight = graph->initializer[i];
     if (!is_text(weight->doc_string) && weight->n_metadata_props == 0) continue;
@@ -120,8 +117,7 @@ static egraph_status put_metadata(eg_arena *arena, const Onnx__ModelProto *heade
                                   Onnx__ModelProto *inout) {
   Onnx__StringStringEntryProto **entries;
   size_t count = header->n_metadata_props;
-  EG_TRY(
-      eg_arena_alloc(arena, count + inout->n_metadata_props, sizeof *entries, &entries));
+  EG_NEW(arena, count + inout->n_metadata_props, entries);
   for (size_t i = 0; i < count; i++)
     entries[i] = header->metadata_props[i];
   for (size_t i = 0; i < inout->n_metadata_props; i++)

@@ -325,7 +325,7 @@ egraph_status eg_onnx_type_message(eg_arena *arena, int element, uint32_t rank,
   EG_TRY(eg_onnx_new(arena, &onnx__type_proto__descriptor, out));
   EG_TRY(eg_onnx_new(arena, &onnx__type_proto__tensor__descriptor, &tensor));
   EG_TRY(eg_onnx_new(arena, &onnx__tensor_shape_proto__descriptor, &shape));
-  EG_TRY(eg_arena_alloc(arena, rank, sizeof *shape->dim, &shape->dim));
+  EG_NEW(arena, rank, shape->dim);
   for (; shape->n_dim < rank; shape->n_dim++) {
     Onnx__TensorShapeProto__Dimension *dim;
     EG_TRY(eg_onnx_new(arena, &onnx__tensor_shape_proto__dimension__descriptor, &dim));
@@ -345,7 +345,7 @@ egraph_status eg_onnx_tensor_message(eg_arena *arena, const eg_type *type,
                                      const void *data, Onnx__TensorProto **out) {
   Onnx__TensorProto *tensor;
   EG_TRY(eg_onnx_new(arena, &onnx__tensor_proto__descriptor, &tensor));
-  EG_TRY(eg_arena_alloc(arena, type->rank, sizeof *tensor->dims, &tensor->dims));
+  EG_NEW(arena, type->rank, tensor->dims);
   for (uint32_t i = 0; i < type->rank; i++)
     tensor->dims[i] = type->dims[i];
   tensor->n_dims = type->rank;
@@ -364,7 +364,7 @@ egraph_status eg_onnx_entry_message(eg_arena *arena, const char *prefix, const c
                                     Onnx__StringStringEntryProto **out) {
   size_t head = strlen(prefix), tail = strlen(name);
   EG_TRY(eg_onnx_new(arena, &onnx__string_string_entry_proto__descriptor, out));
-  EG_TRY(eg_arena_alloc(arena, head + tail + 1, 1, &(*out)->key));
+  EG_NEW(arena, head + tail + 1, (*out)->key);
   memcpy((*out)->key, prefix, head);
   memcpy((*out)->key + head, name, tail + 1);
   (*out)->value = eg_onnx_borrowed(value);

@@ -65,7 +65,7 @@ egraph_status eg_onnx_attr_floats(const eg_onnx_call *call, const char *name,
   if (!has_kind(attr, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS, true) ||
       attr->n_floats > UINT32_MAX)
     return wrong_kind(name, "a list of numbers");
-  EG_TRY(eg_arena_alloc(&call->reader->arena, attr->n_floats, sizeof *data, &data));
+  EG_NEW(&call->reader->arena, attr->n_floats, data);
   for (size_t i = 0; i < attr->n_floats; i++)
     data[i] = (double)attr->floats[i];
   *out = (eg_floats){.data = data, .len = (uint32_t)attr->n_floats};

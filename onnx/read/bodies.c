@@ -107,7 +107,7 @@ static egraph_status name_results(eg_onnx_instance *instance,
                                   const Onnx__GraphProto *graph, const char ***out) {
   eg_onnx_reader *r = instance->reader;
   eg_onnx_ref ref;
-  EG_TRY(eg_arena_alloc(&r->arena, graph->n_output, sizeof **out, out));
+  EG_NEW(&r->arena, graph->n_output, *out);
   for (size_t i = 0; i < graph->n_output; i++) {
     EG_TRY(eg_onnx_instance_name(instance, graph->output[i]->name, &(*out)[i]));
     if (!eg_onnx_find_tensor(r, (*out)[i], &ref))
@@ -218,7 +218,7 @@ static egraph_status plan_loop(loop *l) {
   l->goes_on = goes_on != 0;
   l->carried = call->input_count - 2;
   l->stacked = (uint32_t)l->body->n_output - 1 - l->carried;
-  EG_TRY(eg_arena_alloc(&call->reader->arena, l->carried, sizeof *l->values, &l->values));
+  EG_NEW(&call->reader->arena, l->carried, l->values);
   for (uint32_t i = 0; i < l->carried; i++) {
     if (call->inputs[i + 2].id == EG_ONNX_NONE.id)
       return eg_onnx_decline("a value that it carries is absent");
@@ -291,7 +291,7 @@ static egraph_status stack(loop *l, uint32_t index, eg_onnx_ref result) {
   eg_attr_list widen = EG_LIST(UNSQUEEZE, EG_INTS(UNSQUEEZE_AXES, &front, 1));
   eg_attr_list join = EG_LIST(CONCAT, EG_INT(CONCAT_AXIS, 0));
   eg_onnx_ref *rows;
-  EG_TRY(eg_arena_alloc(&call->reader->arena, l->steps, sizeof *rows, &rows));
+  EG_NEW(&call->reader->arena, l->steps, rows);
   for (uint32_t s = 0; s < l->steps; s++)
     EG_TRY(eg_onnx_emit_fresh(call, widen, &l->rows.data[s * l->stacked + index], 1,
                               &rows[s]));
@@ -349,7 +349,7 @@ static egraph_status enter_function(eg_onnx_reader *r,
                    ", but only 1 to %" PRId64 " are known",
                    function->name, opset, eg_onnx_newest_opset());
   eg_onnx_scope *scope;
-  EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *scope, &scope));
+  EG_NEW(&r->arena, 1, scope);
   *scope = (eg_onnx_scope){.outer = r->scope,
                            .function = function,
                            .imports = function->opset_import,

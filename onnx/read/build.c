@@ -20,8 +20,8 @@ static egraph_status emit(void *self, const eg_attrs *attrs, const eg_ref *input
     out_results[0] = (eg_ref){scalar.id};
     return EGRAPH_OK;
   }
-  EG_TRY(eg_arena_alloc(&call->reader->arena, count, sizeof *operands, &operands));
-  EG_TRY(eg_arena_alloc(&call->reader->arena, results, sizeof *made, &made));
+  EG_NEW(&call->reader->arena, count, operands);
+  EG_NEW(&call->reader->arena, results, made);
   for (uint32_t i = 0; i < count; i++)
     operands[i] = tensor_of(inputs[i]);
   for (uint32_t i = 0; i < results; i++)

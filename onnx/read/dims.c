@@ -33,7 +33,7 @@ static egraph_status name_dimension(eg_arena *arena,
   char *name;
   if (is_named(dim))
     return eg_arena_string(arena, dim->dim_param, strlen(dim->dim_param), out);
-  EG_TRY(eg_arena_alloc(arena, room, 1, &name));
+  EG_NEW(arena, room, name);
   (void)snprintf(name, room, "%s.%" PRIu32, input, axis);
   *out = name;
   return EGRAPH_OK;

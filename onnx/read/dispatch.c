@@ -107,8 +107,8 @@ static egraph_status check_own_body(const eg_onnx_call *call, const eg_attrs *at
   if (item.input_count < (uint32_t)op->min_inputs ||
       (op->max_inputs >= 0 && item.input_count > (uint32_t)op->max_inputs))
     return eg_onnx_decline("it has another number of operands");
-  EG_TRY(eg_arena_alloc(arena, item.input_count, sizeof *inputs, &inputs));
-  EG_TRY(eg_arena_alloc(arena, item.result_count, sizeof *results, &results));
+  EG_NEW(arena, item.input_count, inputs);
+  EG_NEW(arena, item.result_count, results);
   for (uint32_t i = 0; i < item.input_count; i++)
     EG_TRY(eg_onnx_input_type(call, i, &inputs[i]));
   EG_TRY(eg_op_infer(attrs, inputs, item.input_count, results));

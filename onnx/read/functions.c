@@ -99,7 +99,7 @@ static egraph_status weigh_model(eg_onnx_reader *r) {
   const Onnx__GraphProto *graph = r->model->graph;
   scale s = {.reader = r};
   uint32_t total = 0;
-  EG_TRY(eg_arena_alloc(&r->arena, r->model->n_functions, sizeof *s.weight, &s.weight));
+  EG_NEW(&r->arena, r->model->n_functions, s.weight);
   for (size_t i = 0; i < r->model->n_functions; i++)
     s.weight[i] = NOT_WEIGHED;
   return weigh_nodes(&s, graph->node, graph->n_node, &total);

@@ -121,8 +121,8 @@ static egraph_status sort_nodes(eg_onnx_reader *r, uint32_t first) {
   s.reader = r;
   s.begin = first;
   s.count = (uint32_t)r->nodes.len - first;
-  EG_TRY(eg_arena_alloc(&r->arena, s.count, sizeof *s.missing, &s.missing));
-  EG_TRY(eg_arena_alloc(&r->arena, s.count, sizeof *s.first, &s.first));
+  EG_NEW(&r->arena, s.count, s.missing);
+  EG_NEW(&r->arena, s.count, s.first);
   for (uint32_t n = 0; n < s.count; n++)
     s.first[n] = UINT32_MAX;
   size_t begin = r->order.len;
@@ -178,7 +178,7 @@ static egraph_status read_metadata(eg_onnx_reader *r) {
 
 static egraph_status gather_refs(eg_onnx_reader *r, char *const *names, size_t count,
                                  eg_onnx_ref **out) {
-  EG_TRY(eg_arena_alloc(&r->arena, count, sizeof **out, out));
+  EG_NEW(&r->arena, count, *out);
   for (size_t i = 0; i < count; i++) {
     (*out)[i] = EG_ONNX_NONE;
     if (names[i][0] != '\0') {

@@ -117,7 +117,7 @@ static egraph_status add_all_entering(maker *m) {
 
 static egraph_status add_outputs(maker *m) {
   const Onnx__GraphProto *graph = m->inner->graph;
-  EG_TRY(eg_arena_alloc(m->arena, graph->n_output, sizeof *m->places, &m->places));
+  EG_NEW(m->arena, graph->n_output, m->places);
   for (size_t i = 0; i < graph->n_output; i++) {
     const char *name = graph->output[i]->name;
     if (name == NULL) return EGRAPH_E_PARSE;

@@ -63,7 +63,7 @@ egraph_status eg_onnx_instance_make(eg_onnx_instance *instance, const char *form
   size_t room = strlen(instance->stem) + strlen(formal) + 16;
   char *name;
   EG_TRY(charge(r, room));
-  EG_TRY(eg_arena_alloc(&r->arena, room, 1, &name));
+  EG_NEW(&r->arena, room, name);
   int length = snprintf(name, room, "%s/%s", instance->stem, formal);
   uint32_t number = 0;
   (void)eg_strmap_find(&r->reserved, name, &number);
@@ -96,7 +96,7 @@ egraph_status eg_onnx_instance_name(eg_onnx_instance *instance, const char *form
 static egraph_status copy_names(eg_onnx_instance *instance, char *const *names,
                                 size_t count, char ***out) {
   EG_TRY(charge(instance->reader, count * sizeof **out));
-  EG_TRY(eg_arena_alloc(&instance->reader->arena, count, sizeof **out, out));
+  EG_NEW(&instance->reader->arena, count, *out);
   for (size_t i = 0; i < count; i++) {
     const char *name;
     EG_TRY(eg_onnx_instance_name(instance, names[i], &name));
@@ -161,15 +161,13 @@ static egraph_status copy_initializers(eg_onnx_instance *instance,
                                        Onnx__GraphProto *out) {
   eg_arena *arena = &instance->reader->arena;
   const char *name;
-  EG_TRY(eg_arena_alloc(arena, old->n_initializer, sizeof *out->initializer,
-                        &out->initializer));
+  EG_NEW(arena, old->n_initializer, out->initializer);
   for (size_t i = 0; i < old->n_initializer; i++) {
     EG_TRY(eg_onnx_instance_name(instance, old->initializer[i]->name, &name));
     EG_TRY(eg_onnx_instance_tensor(instance, old->initializer[i], name,
                                    &out->initializer[i]));
   }
-  EG_TRY(eg_arena_alloc(arena, old->n_sparse_initializer, sizeof *out->sparse_initializer,
-                        &out->sparse_initializer));
+  EG_NEW(arena, old->n_sparse_initializer, out->sparse_initializer);
   for (size_t i = 0; i < old->n_sparse_initializer; i++) {
     Onnx__SparseTensorProto *sparse;
     if (old->sparse_initializer[i]->values == NULL)
@@ -196,7 +194,7 @@ static egraph_status copy_graph(eg_onnx_instance *instance, const Onnx__GraphPro
   EG_TRY(copy_infos(instance, old->output, old->n_output, &graph->output));
   EG_TRY(copy_infos(instance, old->value_info, old->n_value_info, &graph->value_info));
   EG_TRY(copy_initializers(instance, old, graph));
-  EG_TRY(eg_arena_alloc(arena, old->n_node, sizeof *graph->node, &graph->node));
+  EG_NEW(arena, old->n_node, graph->node);
   for (size_t i = 0; i < old->n_node; i++)
     EG_TRY(copy_node(instance, old->node[i], &graph->node[i]));
   eg_onnx_scopes_leave(&instance->index, mark);
@@ -216,7 +214,7 @@ static egraph_status copy_attribute(eg_onnx_instance *instance,
     EG_TRY(
         eg_onnx_instance_tensor(instance, old->t, eg_onnx_text(old->t->name), &attr->t));
   if (old->g != NULL) EG_TRY(copy_graph(instance, old->g, &attr->g));
-  EG_TRY(eg_arena_alloc(arena, old->n_graphs, sizeof *attr->graphs, &attr->graphs));
+  EG_NEW(arena, old->n_graphs, attr->graphs);
   for (size_t i = 0; i < old->n_graphs; i++)
     EG_TRY(copy_graph(instance, old->graphs[i], &attr->graphs[i]));
   *out = attr;
@@ -259,8 +257,7 @@ static egraph_status copy_attributes(eg_onnx_instance *instance,
                                      const Onnx__NodeProto *old, Onnx__NodeProto *out) {
   out->n_attribute = 0;
   EG_TRY(charge(instance->reader, old->n_attribute * sizeof *out->attribute));
-  EG_TRY(eg_arena_alloc(&instance->reader->arena, old->n_attribute,
-                        sizeof *out->attribute, &out->attribute));
+  EG_NEW(&instance->reader->arena, old->n_attribute, out->attribute);
   for (size_t i = 0; i < old->n_attribute; i++) {
     const char *refers_to = old->attribute[i]->ref_attr_name;
     bool refers = refers_to != NULL && refers_to[0] != '\0';
@@ -278,7 +275,7 @@ static egraph_status name_node(eg_onnx_instance *instance, const char *old, char
   if (eg_onnx_text(old)[0] == '\0') return EGRAPH_OK;
   size_t room = strlen(instance->stem) + strlen(old) + 2;
   EG_TRY(charge(instance->reader, room));
-  EG_TRY(eg_arena_alloc(&instance->reader->arena, room, 1, &name));
+  EG_NEW(&instance->reader->arena, room, name);
   (void)snprintf(name, room, "%s/%s", instance->stem, old);
   *out = name;
   return EGRAPH_OK;

@@ -56,7 +56,7 @@ egraph_status eg_onnx_emit_on(const eg_onnx_call *call, const eg_onnx_ref *opera
   eg_attrs attrs = eg_attr_list_attrs(&list);
   uint32_t results = eg_op_results(&attrs);
   eg_onnx_ref *refs;
-  EG_TRY(eg_arena_alloc(&call->reader->arena, results, sizeof *refs, &refs));
+  EG_NEW(&call->reader->arena, results, refs);
   for (uint32_t i = 0; i < results; i++)
     refs[i] = eg_onnx_output(call, i);
   return eg_onnx_emit(call, &list, operands, count, refs, results);
@@ -155,7 +155,7 @@ static int compare_ints(const void *a, const void *b) {
 egraph_status eg_onnx_sorted_axes(const eg_onnx_call *call, eg_ints axes, uint32_t rank,
                                   eg_ints *out) {
   int64_t *sorted;
-  EG_TRY(eg_arena_alloc(&call->reader->arena, axes.len, sizeof *sorted, &sorted));
+  EG_NEW(&call->reader->arena, axes.len, sorted);
   for (uint32_t i = 0; i < axes.len; i++)
     EG_TRY(eg_onnx_axis(axes.data[i], rank, &sorted[i]));
   if (axes.len > 1) qsort(sorted, axes.len, sizeof *sorted, compare_ints);
@@ -168,7 +168,7 @@ egraph_status eg_onnx_sorted_axes(const eg_onnx_call *call, eg_ints axes, uint32
 
 egraph_status eg_onnx_repeat(const eg_onnx_call *call, int64_t value, uint32_t count,
                              int64_t **out) {
-  EG_TRY(eg_arena_alloc(&call->reader->arena, count, sizeof **out, out));
+  EG_NEW(&call->reader->arena, count, *out);
   for (uint32_t i = 0; i < count; i++)
     (*out)[i] = value;
   return EGRAPH_OK;
@@ -296,17 +296,15 @@ egraph_status eg_onnx_read_slots(const eg_onnx_call *call, eg_attr_list *list) {
 // Counts the axis from the front, so that equal nodes have equal attributes.
 static egraph_status normalize_axis(const eg_onnx_call *call, eg_attr_list *list) {
   uint16_t slot;
-  eg_type type;
   if (!eg_op_find_attr(list->op, "axis", &slot)) return EGRAPH_OK;
-  EG_TRY(eg_onnx_input_type(call, 0, &type));
+  EG_ONNX_TYPE(type, call, 0);
   return eg_onnx_axis(list->slots[slot].i, type.rank, &list->slots[slot].i);
 }
 
 // Declines integers if ONNX allows them: some operators, such as roots and logarithms,
 // take them there.
 egraph_status eg_onnx_want_floats(const eg_onnx_call *call) {
-  eg_type x;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_ONNX_TYPE(x, call, 0);
   const int dtypes[2] = {eg_dtype_onnx(x.dtype)};
   if (eg_dtype_is_float(x.dtype) || call->node->n_input > 2 ||
       eg_onnx_fault(call->node, dtypes, call->reader->opset) != NULL)

@@ -20,6 +20,21 @@ egraph_status eg_onnx_import_formula(const eg_onnx_call *call);
 /// Imports a node as the operator of the same name, with attributes of the same names.
 egraph_status eg_onnx_import_same(const eg_onnx_call *call);
 
+/// Declare a variable with the type of an operand, or the value of an attribute
+/// (`fallback` if it is absent); they return from the importer when reading fails.
+#define EG_ONNX_TYPE(name, call, index)                                                  \
+  eg_type name;                                                                          \
+  EG_TRY(eg_onnx_input_type(call, index, &name))
+#define EG_ONNX_INT(name, call, attribute, fallback)                                     \
+  int64_t name;                                                                          \
+  EG_TRY(eg_onnx_attr_int(call, attribute, fallback, &name))
+#define EG_ONNX_FLOAT(name, call, attribute, fallback)                                   \
+  double name;                                                                           \
+  EG_TRY(eg_onnx_attr_float(call, attribute, fallback, &name))
+#define EG_ONNX_STRING(name, call, attribute, fallback)                                  \
+  const char *name;                                                                      \
+  EG_TRY(eg_onnx_attr_string(call, attribute, fallback, &name))
+
 /// Fills a list from the attributes of the same names.
 egraph_status eg_onnx_read_slots(const eg_onnx_call *call, eg_attr_list *list);
 static inline int64_t eg_onnx_clamp(int64_t value, int64_t low, int64_t high) {

@@ -272,12 +272,10 @@ static eg_ref rotate(eg_onnx_builder *write, eg_ref x, eg_ref cosine, eg_ref sin
 
 egraph_status eg_onnx_import_rotary_embedding(const eg_onnx_call *call) {
   static const int64_t perm[4] = {0, 2, 1, 3};
-  eg_type x;
-  int64_t interleaved, heads, turned;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
-  EG_TRY(eg_onnx_attr_int(call, "interleaved", 0, &interleaved));
-  EG_TRY(eg_onnx_attr_int(call, "num_heads", 0, &heads));
-  EG_TRY(eg_onnx_attr_int(call, "rotary_embedding_dim", 0, &turned));
+  EG_ONNX_TYPE(x, call, 0);
+  EG_ONNX_INT(interleaved, call, "interleaved", 0);
+  EG_ONNX_INT(heads, call, "num_heads", 0);
+  EG_ONNX_INT(turned, call, "rotary_embedding_dim", 0);
   if (x.rank != 4 && (x.rank != 3 || heads < 1 || x.dims[2] % heads != 0))
     return EG_FAIL(EGRAPH_E_PARSE, "the operand cannot form %" PRId64 " heads", heads);
   int64_t size = x.rank == 4 ? x.dims[3] : x.dims[2] / heads;
@@ -307,11 +305,9 @@ egraph_status eg_onnx_import_rotary_embedding(const eg_onnx_call *call) {
 
 egraph_status eg_onnx_import_causal_conv(const eg_onnx_call *call) {
   static const int64_t one = 1, none[2] = {0, 0};
-  eg_type x, w;
-  const char *activation;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
-  EG_TRY(eg_onnx_input_type(call, 1, &w));
-  EG_TRY(eg_onnx_attr_string(call, "activation", "none", &activation));
+  EG_ONNX_TYPE(x, call, 0);
+  EG_ONNX_TYPE(w, call, 1);
+  EG_ONNX_STRING(activation, call, "activation", "none");
   bool gated = strcmp(activation, "silu") == 0 || strcmp(activation, "swish") == 0;
   if (x.rank != 3 || w.rank != 3 || w.dims[2] < 1 ||
       (!gated && strcmp(activation, "none") != 0))
@@ -384,15 +380,13 @@ static eg_ref next_state(eg_onnx_builder *write, const linear *a, eg_ref state,
 }
 
 static egraph_status read_linear(const eg_onnx_call *call, linear *a) {
-  const char *rule;
-  eg_type query, key, value;
-  EG_TRY(eg_onnx_input_type(call, 0, &query));
-  EG_TRY(eg_onnx_input_type(call, 1, &key));
-  EG_TRY(eg_onnx_input_type(call, 2, &value));
+  EG_ONNX_TYPE(query, call, 0);
+  EG_ONNX_TYPE(key, call, 1);
+  EG_ONNX_TYPE(value, call, 2);
   EG_TRY(eg_onnx_attr_int(call, "q_num_heads", 0, &a->heads));
   EG_TRY(eg_onnx_attr_int(call, "kv_num_heads", 0, &a->key_heads));
   EG_TRY(eg_onnx_attr_float(call, "scale", 0, &a->scale));
-  EG_TRY(eg_onnx_attr_string(call, "update_rule", "gated_delta", &rule));
+  EG_ONNX_STRING(rule, call, "update_rule", "gated_delta");
   a->has_decay = strcmp(rule, "gated") == 0 || strcmp(rule, "gated_delta") == 0;
   a->has_beta = strcmp(rule, "delta") == 0 || strcmp(rule, "gated_delta") == 0;
   if (query.rank != 3 || key.rank != 3 || value.rank != 3 || a->heads < 1 ||

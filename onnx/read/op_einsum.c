@@ -147,8 +147,7 @@ static bool write_pairs(eg_onnx_builder *write, pairs *p) {
 
 egraph_status eg_onnx_import_einsum(const eg_onnx_call *call) {
   char canonical[EG_EINSUM_TEXT];
-  const char *equation;
-  EG_TRY(eg_onnx_attr_string(call, "equation", "", &equation));
+  EG_ONNX_STRING(equation, call, "equation", "");
   eg_attr_list list = EG_LIST(EINSUM, EG_TEXT(EINSUM_EQUATION, equation));
   pairs p;
   bool is_narrow, is_split = call->input_count > 2 &&

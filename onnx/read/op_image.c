@@ -17,10 +17,9 @@ egraph_status eg_onnx_import_grid_sample(const eg_onnx_call *call) {
       {"bicubic", "cubic"},   {"cubic", "cubic"},
   };
   const char *mode, *padding, *own = NULL;
-  int64_t aligns;
   EG_TRY(eg_onnx_attr_string(call, "mode", "linear", &mode));
   EG_TRY(eg_onnx_attr_string(call, "padding_mode", "zeros", &padding));
-  EG_TRY(eg_onnx_attr_int(call, "align_corners", 0, &aligns));
+  EG_ONNX_INT(aligns, call, "align_corners", 0);
   for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
     if (strcmp(mode, modes[i][0]) == 0) own = modes[i][1];
   bool is_known = strcmp(padding, "zeros") == 0 || strcmp(padding, "border") == 0 ||
@@ -28,8 +27,7 @@ egraph_status eg_onnx_import_grid_sample(const eg_onnx_call *call) {
   if (own == NULL || !is_known)
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "mode '%.40s' with padding '%.40s'", mode,
                    padding);
-  eg_type x;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_ONNX_TYPE(x, call, 0);
   if (!eg_dtype_is_float(x.dtype)) return eg_onnx_decline("it samples no numbers");
   return eg_onnx_emit_node(call, EG_LIST(GRID_SAMPLE, EG_SYMBOL(GRID_SAMPLE_MODE, own),
                                          EG_SYMBOL(GRID_SAMPLE_PADDING_MODE, padding),
@@ -39,15 +37,12 @@ egraph_status eg_onnx_import_grid_sample(const eg_onnx_call *call) {
 // Imports RoiAlign. Before set 16 regions are not shifted by half a pixel.
 egraph_status eg_onnx_import_roi_align(const eg_onnx_call *call) {
   const char *usual = call->reader->opset < 16 ? "output_half_pixel" : "half_pixel";
-  const char *way, *mode;
-  int64_t height, width, ratio;
-  double scale;
-  EG_TRY(eg_onnx_attr_string(call, "coordinate_transformation_mode", usual, &way));
-  EG_TRY(eg_onnx_attr_string(call, "mode", "avg", &mode));
-  EG_TRY(eg_onnx_attr_int(call, "output_height", 1, &height));
-  EG_TRY(eg_onnx_attr_int(call, "output_width", 1, &width));
-  EG_TRY(eg_onnx_attr_int(call, "sampling_ratio", 0, &ratio));
-  EG_TRY(eg_onnx_attr_float(call, "spatial_scale", 1.0, &scale));
+  EG_ONNX_STRING(way, call, "coordinate_transformation_mode", usual);
+  EG_ONNX_STRING(mode, call, "mode", "avg");
+  EG_ONNX_INT(height, call, "output_height", 1);
+  EG_ONNX_INT(width, call, "output_width", 1);
+  EG_ONNX_INT(ratio, call, "sampling_ratio", 0);
+  EG_ONNX_FLOAT(scale, call, "spatial_scale", 1.0);
   bool is_max = strcmp(mode, "max") == 0, is_half = strcmp(way, "half_pixel") == 0;
   if ((!is_max && strcmp(mode, "avg") != 0) ||
       (!is_half && strcmp(way, "output_half_pixel") != 0))
@@ -115,7 +110,6 @@ static egraph_status threshold(const eg_onnx_call *call, uint32_t index, double 
 }
 
 static egraph_status read_boxes(const eg_onnx_call *call, boxes *out) {
-  int64_t centred;
   double most;
   static const char computed[] = "boxes or scores are computed";
   EG_TRY(eg_onnx_known_operand(call, 0, computed, &out->box));
@@ -123,7 +117,7 @@ static egraph_status read_boxes(const eg_onnx_call *call, boxes *out) {
   EG_TRY(threshold(call, 2, 0.0, &most));
   EG_TRY(threshold(call, 3, 0.0, &out->overlap));
   EG_TRY(threshold(call, 4, -(double)INFINITY, &out->least));
-  EG_TRY(eg_onnx_attr_int(call, "center_point_box", 0, &centred));
+  EG_ONNX_INT(centred, call, "center_point_box", 0);
   const eg_type *b = &out->box.type, *s = &out->score.type;
   if (b->rank != 3 || s->rank != 3 || b->dims[2] != 4 || b->dims[0] != s->dims[0] ||
       b->dims[1] != s->dims[2])
@@ -209,7 +203,7 @@ egraph_status eg_onnx_import_nms(const eg_onnx_call *call) {
   EG_TRY(read_boxes(call, &b));
   if (b.batches * b.classes > MOST_BOXES)
     return eg_onnx_decline("there are many classes");
-  EG_TRY(eg_arena_alloc(arena, (size_t)b.count, sizeof *gone, &gone));
+  EG_NEW(arena, (size_t)b.count, gone);
   EG_TRY(eg_arena_alloc(arena, (size_t)(b.batches * b.classes * b.most), 3 * sizeof *rows,
                         &rows));
   for (int64_t n = 0; n < b.batches; n++)

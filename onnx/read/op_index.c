@@ -7,20 +7,19 @@
 #include "onnx/read/build.h"
 
 egraph_status eg_onnx_import_trilu(const eg_onnx_call *call) {
-  int64_t upper, k = 0;
-  EG_TRY(eg_onnx_attr_int(call, "upper", 1, &upper));
+  int64_t k = 0;
+  EG_ONNX_INT(upper, call, "upper", 1);
   EG_TRY(eg_onnx_const_int(call, 1, "the diagonal", true, &k));
   return eg_onnx_emit_first(
       call, 1, EG_LIST(TRILU, EG_INT(TRILU_UPPER, upper != 0), EG_INT(TRILU_K, k)));
 }
 
 egraph_status eg_onnx_import_one_hot(const eg_onnx_call *call) {
-  eg_type indices;
   int64_t axis;
   const double *depth;
   uint32_t count;
   bool present;
-  EG_TRY(eg_onnx_input_type(call, 0, &indices));
+  EG_ONNX_TYPE(indices, call, 0);
   EG_TRY(eg_onnx_attr_axis(call, -1, indices.rank + 1, &axis));
   EG_TRY(eg_onnx_const_doubles(call, 1, &present, &depth, &count));
   if (!present || count != 1 || !(depth[0] >= 1 && depth[0] < 0x1p53))
@@ -51,10 +50,9 @@ static eg_ref hardmax(eg_onnx_builder *write, eg_ref x, int64_t axis) {
 // Imports Hardmax. Before opset 13 the input counts as a matrix: [dims before axis, dims
 // from axis on].
 egraph_status eg_onnx_import_hardmax(const eg_onnx_call *call) {
-  eg_type x;
   int64_t axis;
   bool old;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_ONNX_TYPE(x, call, 0);
   EG_TRY(eg_onnx_matrix_axis(call, "maximum", x.rank, &old, &axis));
   if (eg_type_elements(&x) == 0) return eg_onnx_decline("it has no element");
   EG_ONNX_BUILDER(write, call);
@@ -72,17 +70,16 @@ egraph_status eg_onnx_import_hardmax(const eg_onnx_call *call) {
 
 // Imports Compress with a known condition as a gather of the elements at its true places.
 egraph_status eg_onnx_import_compress(const eg_onnx_call *call) {
-  eg_type x;
   eg_ints condition;
   bool present, has_axis = eg_onnx_attr(call, "axis") != NULL;
-  int64_t axis, *places;
+  int64_t *places;
   uint32_t count = 0;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_ONNX_TYPE(x, call, 0);
   EG_TRY(eg_onnx_const_ints(call, 1, &present, &condition));
-  EG_TRY(eg_onnx_attr_int(call, "axis", 0, &axis));
+  EG_ONNX_INT(axis, call, "axis", 0);
   if (!present) return EG_FAIL(EGRAPH_E_PARSE, "the condition is absent");
   if (has_axis) EG_TRY(eg_onnx_axis(axis, x.rank, &axis));
-  EG_TRY(eg_arena_alloc(&call->reader->arena, condition.len, sizeof *places, &places));
+  EG_NEW(&call->reader->arena, condition.len, places);
   for (uint32_t i = 0; i < condition.len; i++)
     if (condition.data[i] != 0) places[count++] = i;
   eg_onnx_ref indices;
@@ -98,13 +95,11 @@ egraph_status eg_onnx_import_compress(const eg_onnx_call *call) {
 
 // Writes an update [batch, .., length, ..] into a cache, from a start index per batch on.
 egraph_status eg_onnx_import_tensor_scatter(const eg_onnx_call *call) {
-  eg_type cache, update, starts = {.rank = 1};
-  int64_t axis;
-  const char *mode;
-  EG_TRY(eg_onnx_input_type(call, 0, &cache));
-  EG_TRY(eg_onnx_input_type(call, 1, &update));
-  EG_TRY(eg_onnx_attr_int(call, "axis", -2, &axis));
-  EG_TRY(eg_onnx_attr_string(call, "mode", "linear", &mode));
+  eg_type starts = {.rank = 1};
+  EG_ONNX_TYPE(cache, call, 0);
+  EG_ONNX_TYPE(update, call, 1);
+  EG_ONNX_INT(axis, call, "axis", -2);
+  EG_ONNX_STRING(mode, call, "mode", "linear");
   EG_TRY(eg_onnx_axis(axis, cache.rank, &axis));
   EG_ONNX_BUILDER(write, call);
   eg_ref first = eg_onnx_operand(&write, 2);
@@ -132,11 +127,10 @@ egraph_status eg_onnx_import_tensor_scatter(const eg_onnx_call *call) {
 
 // Cuts each axis around its middle to the wanted size, or pads it with zeros.
 egraph_status eg_onnx_import_center_crop_pad(const eg_onnx_call *call) {
-  eg_type x;
   eg_ints shape, axes;
   bool present, has_axes;
   int64_t begins[EGRAPH_MAX_RANK] = {0}, ends[EGRAPH_MAX_RANK] = {0};
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_ONNX_TYPE(x, call, 0);
   EG_TRY(eg_onnx_const_ints(call, 1, &present, &shape));
   EG_TRY(eg_onnx_attr_ints(call, "axes", &has_axes, &axes));
   if (!present || shape.len != (has_axes ? axes.len : x.rank))

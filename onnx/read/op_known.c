@@ -103,11 +103,11 @@ typedef struct groups {
 static egraph_status find_groups(eg_arena *arena, const slices *s, bool sorted,
                                  groups *out) {
   int64_t *order, *spare, n = s->count;
-  EG_TRY(eg_arena_alloc(arena, (size_t)n, sizeof *order, &order));
-  EG_TRY(eg_arena_alloc(arena, (size_t)n, sizeof *spare, &spare));
-  EG_TRY(eg_arena_alloc(arena, (size_t)n, sizeof *out->first, &out->first));
-  EG_TRY(eg_arena_alloc(arena, (size_t)n, sizeof *out->group, &out->group));
-  EG_TRY(eg_arena_alloc(arena, (size_t)n, sizeof *out->size, &out->size));
+  EG_NEW(arena, (size_t)n, order);
+  EG_NEW(arena, (size_t)n, spare);
+  EG_NEW(arena, (size_t)n, out->first);
+  EG_NEW(arena, (size_t)n, out->group);
+  EG_NEW(arena, (size_t)n, out->size);
   for (int64_t i = 0; i < n; i++)
     order[i] = i;
   order = sort_slices(s, order, spare);
@@ -118,7 +118,7 @@ static egraph_status find_groups(eg_arena *arena, const slices *s, bool sorted,
   }
   if (!sorted) { // renumber groups by their first slices
     int64_t *rank, met = 0;
-    EG_TRY(eg_arena_alloc(arena, (size_t)n, sizeof *rank, &rank));
+    EG_NEW(arena, (size_t)n, rank);
     for (int64_t i = 0; i < n; i++)
       if (out->first[out->group[i]] == i) rank[out->group[i]] = met++;
     for (int64_t i = 0; i < n; i++)
@@ -159,9 +159,9 @@ static egraph_status define_slices(const eg_onnx_call *call, const slices *s,
 egraph_status eg_onnx_import_unique(const eg_onnx_call *call) {
   slices s = {.outer = 1, .inner = 1};
   groups g = {0};
-  int64_t axis = 0, sorted;
+  int64_t axis = 0;
   EG_TRY(known_operand(call, &s.x));
-  EG_TRY(eg_onnx_attr_int(call, "sorted", 1, &sorted));
+  EG_ONNX_INT(sorted, call, "sorted", 1);
   s.count = eg_type_elements(&s.x.type);
   eg_type type = eg_type_of(s.x.type.dtype, 1, &s.count);
   if (eg_onnx_attr(call, "axis") != NULL) {

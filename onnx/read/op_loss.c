@@ -13,11 +13,9 @@ typedef struct loss {
 } loss;
 
 static egraph_status read_loss(const eg_onnx_call *call, loss *out) {
-  const char *text;
-  eg_type x, target;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
-  EG_TRY(eg_onnx_input_type(call, 1, &target));
-  EG_TRY(eg_onnx_attr_string(call, "reduction", "mean", &text));
+  EG_ONNX_TYPE(x, call, 0);
+  EG_ONNX_TYPE(target, call, 1);
+  EG_ONNX_STRING(text, call, "reduction", "mean");
   EG_TRY(eg_onnx_attr_int(call, "ignore_index", 0, &out->ignored));
   out->has_ignored = eg_onnx_attr(call, "ignore_index") != NULL;
   if (strcmp(text, "none") != 0 && strcmp(text, "sum") != 0 && strcmp(text, "mean") != 0)

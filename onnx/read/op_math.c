@@ -30,9 +30,8 @@ egraph_status eg_onnx_import_chain(const eg_onnx_call *call) {
 }
 
 egraph_status eg_onnx_import_mean(const eg_onnx_call *call) {
-  eg_type type;
   eg_onnx_ref pair[2];
-  EG_TRY(eg_onnx_input_type(call, 0, &type));
+  EG_ONNX_TYPE(type, call, 0);
   if (call->input_count == 1) return eg_onnx_import_chain(call);
   EG_TRY(eg_onnx_fresh(call, &pair[0]));
   EG_TRY(emit_chain(call, EG_OP_ADD, pair[0]));
@@ -72,10 +71,9 @@ static egraph_status read_bound(const eg_onnx_call *call, const char *name,
 }
 
 egraph_status eg_onnx_import_clip(const eg_onnx_call *call) {
-  eg_type x;
   double low, high;
   bool low_known, high_known;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_ONNX_TYPE(x, call, 0);
   EG_TRY(read_bound(call, "min", 1, -INFINITY, &low, &low_known));
   EG_TRY(read_bound(call, "max", 2, INFINITY, &high, &high_known));
   if (!low_known || !high_known || !eg_dtype_is_float(x.dtype))
@@ -87,17 +85,15 @@ egraph_status eg_onnx_import_clip(const eg_onnx_call *call) {
 // ---- casts and the like -------------------------------------------------------------
 
 egraph_status eg_onnx_import_cast(const eg_onnx_call *call) {
-  int64_t to;
   egraph_dtype dtype;
-  EG_TRY(eg_onnx_attr_int(call, "to", 0, &to));
+  EG_ONNX_INT(to, call, "to", 0);
   if (!eg_onnx_find_dtype(to, &dtype))
     return eg_onnx_decline("the element type is not supported");
   return eg_onnx_emit_first(call, 1, EG_LIST(CAST, EG_DTYPE(CAST_TO, dtype)));
 }
 
 egraph_status eg_onnx_import_cast_like(const eg_onnx_call *call) {
-  eg_type like;
-  EG_TRY(eg_onnx_input_type(call, 1, &like));
+  EG_ONNX_TYPE(like, call, 1);
   return eg_onnx_emit_first(call, 1, EG_LIST(CAST, EG_DTYPE(CAST_TO, like.dtype)));
 }
 
@@ -116,10 +112,8 @@ egraph_status eg_onnx_import_dropout(const eg_onnx_call *call) {
 // Imports a remainder. From set 28 on, it may have the divisor's sign for floating
 // point, too.
 egraph_status eg_onnx_import_mod(const eg_onnx_call *call) {
-  eg_type x;
-  int64_t fmod;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
-  EG_TRY(eg_onnx_attr_int(call, "fmod", 0, &fmod));
+  EG_ONNX_TYPE(x, call, 0);
+  EG_ONNX_INT(fmod, call, "fmod", 0);
   if (fmod == 0 && eg_dtype_is_float(x.dtype) && call->reader->opset < 28)
     return eg_onnx_decline("a remainder of floating point with the divisor's sign");
   return eg_onnx_emit_node(call, EG_LIST(MOD, EG_INT(MOD_FMOD, fmod)));
@@ -144,10 +138,9 @@ static egraph_status emit_matrix_softmax(const eg_onnx_call *call, int64_t axis,
 }
 
 egraph_status eg_onnx_import_softmax(const eg_onnx_call *call) {
-  eg_type x;
   int64_t axis;
   bool old;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_ONNX_TYPE(x, call, 0);
   EG_TRY(eg_onnx_matrix_axis(call, "softmax", x.rank, &old, &axis));
   if (old && axis + 1 != (int64_t)x.rank) return emit_matrix_softmax(call, axis, &x);
   return eg_onnx_emit_first(call, 1, softmax_list(call->op, axis));
@@ -160,10 +153,8 @@ egraph_status eg_onnx_import_gelu(const eg_onnx_call *call) {
   static const char text[] = "(mul (mul 0.5 x) (add 1 (tanh (mul b (add x (mul a (mul "
                              "(square x) x)))))))";
   const double cubic = (double)0.044715F, scale = sqrt((double)(float)(2 / PI));
-  const char *approximate;
-  eg_type x;
-  EG_TRY(eg_onnx_attr_string(call, "approximate", "none", &approximate));
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_ONNX_STRING(approximate, call, "approximate", "none");
+  EG_ONNX_TYPE(x, call, 0);
   if (x.dtype != EGRAPH_FLOAT64 || strcmp(approximate, "tanh") != 0)
     return eg_onnx_import_same(call);
   EG_ONNX_BUILDER(write, call);
@@ -207,10 +198,9 @@ static egraph_status read_number(const eg_onnx_call *call, const formula *f,
 
 egraph_status eg_onnx_import_formula(const eg_onnx_call *call) {
   const formula *f = formula_of(call->node->op_type);
-  eg_type x;
   eg_ref values[4] = {EG_REF_NONE, EG_REF_NONE, EG_REF_NONE, EG_REF_NONE};
   assert(f != NULL);
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_ONNX_TYPE(x, call, 0);
   if (eg_formula_uses(f->text, 'y')) EG_TRY(eg_onnx_input_type(call, 1, &x));
   if (!eg_dtype_is_float(x.dtype)) return eg_onnx_decline("it is not of floating point");
   EG_ONNX_BUILDER(write, call);

@@ -6,11 +6,10 @@
 #include "onnx/read/build.h"
 
 egraph_status eg_onnx_import_transpose(const eg_onnx_call *call) {
-  eg_type x;
   eg_ints perm;
   bool present;
   int64_t reversed[EGRAPH_MAX_RANK];
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_ONNX_TYPE(x, call, 0);
   EG_TRY(eg_onnx_attr_ints(call, "perm", &present, &perm));
   for (uint32_t i = 0; i < x.rank; i++)
     reversed[i] = (int64_t)x.rank - 1 - i;
@@ -45,14 +44,13 @@ static egraph_status even_sizes(const eg_onnx_call *call, int64_t size, int64_t 
 }
 
 egraph_status eg_onnx_import_split(const eg_onnx_call *call) {
-  eg_type x;
   eg_ints sizes;
   bool present;
-  int64_t axis, count;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  int64_t axis;
+  EG_ONNX_TYPE(x, call, 0);
   EG_TRY(eg_onnx_attr_axis(call, 0, x.rank, &axis));
   EG_TRY(eg_onnx_sizes(call, "split", 1, &present, &sizes));
-  EG_TRY(eg_onnx_attr_int(call, "num_outputs", (int64_t)call->output_count, &count));
+  EG_ONNX_INT(count, call, "num_outputs", (int64_t)call->output_count);
   if (!present) EG_TRY(even_sizes(call, x.dims[axis], count, &sizes));
   if (sizes.len != call->output_count)
     return EG_FAIL(EGRAPH_E_PARSE, "there are %" PRIu32 " sizes for %" PRIu32 " results",
@@ -138,11 +136,10 @@ static egraph_status clamp_axis(slice_axis *a) {
 }
 
 egraph_status eg_onnx_import_slice(const eg_onnx_call *call) {
-  eg_type x;
   slice_lists lists;
   int64_t starts[EGRAPH_MAX_RANK], ends[EGRAPH_MAX_RANK], steps[EGRAPH_MAX_RANK];
   uint32_t seen = 0;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_ONNX_TYPE(x, call, 0);
   EG_TRY(read_slice(call, &lists));
   for (uint32_t i = 0; i < x.rank; i++) {
     starts[i] = 0;
@@ -257,18 +254,15 @@ static egraph_status emit_ring(const eg_onnx_call *call, const eg_type *x,
 }
 
 egraph_status eg_onnx_import_pad(const eg_onnx_call *call) {
-  eg_type x;
   int64_t pads[2 * EGRAPH_MAX_RANK];
-  double value;
-  const char *mode;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
-  EG_TRY(eg_onnx_attr_string(call, "mode", "constant", &mode));
+  EG_ONNX_TYPE(x, call, 0);
+  EG_ONNX_STRING(mode, call, "mode", "constant");
   if (strcmp(mode, "constant") != 0 && strcmp(mode, "reflect") != 0 &&
       strcmp(mode, "edge") != 0 && strcmp(mode, "wrap") != 0)
     return eg_onnx_decline("the pad mode is not supported");
   EG_TRY(read_pads(call, x.rank, pads));
   if (strcmp(mode, "wrap") == 0) return emit_ring(call, &x, pads);
-  EG_TRY(eg_onnx_attr_float(call, "value", 0.0, &value));
+  EG_ONNX_FLOAT(value, call, "value", 0.0);
   EG_TRY(eg_onnx_const_double(call, 2, "the pad value", true, &value));
   eg_onnx_ref input = eg_onnx_input(call, 0);
   EG_TRY(cut_negative(call, &x, strcmp(mode, "constant") == 0, pads, &input));
@@ -280,11 +274,10 @@ egraph_status eg_onnx_import_pad(const eg_onnx_call *call) {
 // ---- expand and tile ----------------------------------------------------------------
 
 egraph_status eg_onnx_import_expand(const eg_onnx_call *call) {
-  eg_type x;
   eg_ints shape;
   bool present;
   int64_t dims[EGRAPH_MAX_RANK];
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_ONNX_TYPE(x, call, 0);
   EG_TRY(eg_onnx_const_sizes(call, 1, &present, &shape));
   if (!present) return EG_FAIL(EGRAPH_E_PARSE, "the shape is absent");
   uint32_t rank = shape.len > x.rank ? shape.len : x.rank;

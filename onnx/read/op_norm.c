@@ -9,11 +9,9 @@ static const double usual_epsilon = 1e-5F;
 // updates the running ones. Operands: x, scale, bias, running mean and variance; results:
 // y, new running mean and variance.
 static egraph_status emit_batch_norm_training(const eg_onnx_call *call, double epsilon) {
-  eg_type x;
-  double momentum;
   int64_t along[EGRAPH_MAX_RANK];
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
-  EG_TRY(eg_onnx_attr_float(call, "momentum", 0.9F, &momentum));
+  EG_ONNX_TYPE(x, call, 0);
+  EG_ONNX_FLOAT(momentum, call, "momentum", 0.9F);
   if (x.rank < 2) return EG_FAIL(EGRAPH_E_PARSE, "the operand has no channels");
   for (uint32_t i = 0; i < x.rank; i++)
     along[i] = i == 1 ? x.dims[1] : 1;
@@ -41,11 +39,9 @@ static egraph_status emit_batch_norm_training(const eg_onnx_call *call, double e
 }
 
 egraph_status eg_onnx_import_batch_norm(const eg_onnx_call *call) {
-  int64_t spatial, training;
-  double epsilon;
-  EG_TRY(eg_onnx_attr_int(call, "spatial", 1, &spatial));
-  EG_TRY(eg_onnx_attr_int(call, "training_mode", 0, &training));
-  EG_TRY(eg_onnx_attr_float(call, "epsilon", usual_epsilon, &epsilon));
+  EG_ONNX_INT(spatial, call, "spatial", 1);
+  EG_ONNX_INT(training, call, "training_mode", 0);
+  EG_ONNX_FLOAT(epsilon, call, "epsilon", usual_epsilon);
   if (spatial != 1) return eg_onnx_decline("batch normalization per position");
   if (training != 0) return emit_batch_norm_training(call, epsilon);
   return eg_onnx_emit_node(call,
@@ -54,8 +50,7 @@ egraph_status eg_onnx_import_batch_norm(const eg_onnx_call *call) {
 
 static egraph_status read_axis_and_epsilon(const eg_onnx_call *call, int64_t *out_axis,
                                            double *out_epsilon) {
-  eg_type x;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_ONNX_TYPE(x, call, 0);
   EG_TRY(eg_onnx_attr_axis(call, -1, x.rank, out_axis));
   return eg_onnx_attr_float(call, "epsilon", usual_epsilon, out_epsilon);
 }
@@ -64,8 +59,7 @@ static egraph_status read_axis_and_epsilon(const eg_onnx_call *call, int64_t *ou
 // of the ONNX operator.
 static egraph_status emit_statistics(const eg_onnx_call *call, int64_t axis,
                                      double epsilon) {
-  eg_type x;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_ONNX_TYPE(x, call, 0);
   if (x.dtype != EGRAPH_FLOAT32)
     return eg_onnx_decline("the mean of a layer normalization in another precision");
   int64_t axes[EGRAPH_MAX_RANK];
@@ -109,11 +103,9 @@ egraph_status eg_onnx_import_rms_norm(const eg_onnx_call *call) {
 
 // Declines sets up to 20, where scale and bias are per group: that is another operator.
 egraph_status eg_onnx_import_group_norm(const eg_onnx_call *call) {
-  int64_t groups;
-  double epsilon;
   if (call->reader->opset < 21) return eg_onnx_decline("scale and bias are per group");
-  EG_TRY(eg_onnx_attr_int(call, "num_groups", 0, &groups));
-  EG_TRY(eg_onnx_attr_float(call, "epsilon", usual_epsilon, &epsilon));
+  EG_ONNX_INT(groups, call, "num_groups", 0);
+  EG_ONNX_FLOAT(epsilon, call, "epsilon", usual_epsilon);
   return eg_onnx_emit_node(call,
                            EG_LIST(GROUP_NORM, EG_INT(GROUP_NORM_NUM_GROUPS, groups),
                                    EG_FLOAT(GROUP_NORM_EPSILON, epsilon)));

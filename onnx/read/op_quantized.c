@@ -45,8 +45,7 @@ static egraph_status read_dtype(const eg_onnx_call *call, const char *name,
 /// of one element.
 static egraph_status match_scale(const eg_onnx_call *call, const eg_type *scale,
                                  eg_onnx_ref *zero) {
-  eg_type type;
-  EG_TRY(eg_onnx_input_type(call, 2, &type));
+  EG_ONNX_TYPE(type, call, 2);
   if (type.rank == scale->rank || !is_scalar(&type) || !is_scalar(scale))
     return EGRAPH_OK;
   eg_onnx_ref operand = *zero;
@@ -57,11 +56,10 @@ static egraph_status match_scale(const eg_onnx_call *call, const eg_type *scale,
 // Emits an operator on x, scale and zero point; an absent zero point becomes zeros
 // of `dtype`.
 static egraph_status emit_linear(const eg_onnx_call *call, egraph_dtype dtype) {
-  eg_type x, scale;
   int64_t axis, block;
   eg_onnx_ref operands[3];
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
-  EG_TRY(eg_onnx_input_type(call, 1, &scale));
+  EG_ONNX_TYPE(x, call, 0);
+  EG_ONNX_TYPE(scale, call, 1);
   EG_TRY(read_axis(call, &x, &scale, &axis, &block));
   for (uint32_t i = 0; i < 3; i++)
     operands[i] = eg_onnx_input(call, i);
@@ -83,8 +81,7 @@ static egraph_status emit_linear(const eg_onnx_call *call, egraph_dtype dtype) {
 
 egraph_status eg_onnx_import_quantize(const eg_onnx_call *call) {
   egraph_dtype dtype, precision;
-  eg_type scale;
-  EG_TRY(eg_onnx_input_type(call, 1, &scale));
+  EG_ONNX_TYPE(scale, call, 1);
   EG_TRY(read_dtype(call, "output_dtype", EGRAPH_UINT8, &dtype));
   EG_TRY(read_dtype(call, "precision", EGRAPH_FLOAT32, &precision));
   if (precision != EGRAPH_FLOAT32)
@@ -94,9 +91,8 @@ egraph_status eg_onnx_import_quantize(const eg_onnx_call *call) {
 
 egraph_status eg_onnx_import_dequantize(const eg_onnx_call *call) {
   egraph_dtype dtype;
-  eg_type x, scale;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
-  EG_TRY(eg_onnx_input_type(call, 1, &scale));
+  EG_ONNX_TYPE(x, call, 0);
+  EG_ONNX_TYPE(scale, call, 1);
   EG_TRY(read_dtype(call, "output_dtype", scale.dtype, &dtype));
   if (dtype != scale.dtype)
     return eg_onnx_decline("the result has another element type than the scale");

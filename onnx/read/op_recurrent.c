@@ -109,14 +109,12 @@ static void set_gates(eg_attr_list *list, gates *g) {
 
 static egraph_status read_rest(const eg_onnx_call *call, int64_t hidden,
                                eg_attr_list *list) {
-  const char *direction;
-  int64_t layout, last, stated;
-  double clip;
+  int64_t last;
   eg_op op = list->op;
-  EG_TRY(eg_onnx_attr_string(call, "direction", "forward", &direction));
-  EG_TRY(eg_onnx_attr_int(call, "layout", 0, &layout));
-  EG_TRY(eg_onnx_attr_int(call, "hidden_size", hidden, &stated));
-  EG_TRY(eg_onnx_attr_float(call, "clip", (double)INFINITY, &clip));
+  EG_ONNX_STRING(direction, call, "direction", "forward");
+  EG_ONNX_INT(layout, call, "layout", 0);
+  EG_ONNX_INT(stated, call, "hidden_size", hidden);
+  EG_ONNX_FLOAT(clip, call, "clip", (double)INFINITY);
   if (stated != hidden)
     return EG_FAIL(EGRAPH_E_PARSE, "hidden_size is %" PRId64 " but R has %" PRId64,
                    stated, hidden);
@@ -154,13 +152,12 @@ static eg_type absent_type(const eg_attr_list *list, uint32_t operand, const eg_
 }
 
 egraph_status eg_onnx_import_recurrent(const eg_onnx_call *call) {
-  eg_type x, r;
   gates g;
   order from = order_of(call->op);
   eg_onnx_ref operands[MOST_OPERANDS], results[3];
   uint32_t count = 0;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
-  EG_TRY(eg_onnx_input_type(call, 2, &r));
+  EG_ONNX_TYPE(x, call, 0);
+  EG_ONNX_TYPE(r, call, 2);
   if (x.rank != 3 || r.rank != 3 || r.dims[1] > INT32_MAX || r.dims[2] > INT32_MAX)
     return EG_FAIL(EGRAPH_E_PARSE, "X and R need three dimensions");
   eg_attr_list list = eg_onnx_list(call->op, NULL, 0);

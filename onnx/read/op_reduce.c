@@ -8,9 +8,9 @@
 // noop_with_empty_axes, no axis.
 static egraph_status read_axes(const eg_onnx_call *call, uint32_t rank, eg_ints *out) {
   bool present;
-  int64_t noop, *all;
+  int64_t *all;
   EG_TRY(eg_onnx_ints(call, "axes", 1, &present, out));
-  EG_TRY(eg_onnx_attr_int(call, "noop_with_empty_axes", 0, &noop));
+  EG_ONNX_INT(noop, call, "noop_with_empty_axes", 0);
   if (out->len == 0 && noop == 0) {
     EG_TRY(eg_onnx_repeat(call, 0, rank, &all));
     for (uint32_t i = 0; i < rank; i++)
@@ -23,12 +23,10 @@ static egraph_status read_axes(const eg_onnx_call *call, uint32_t rank, eg_ints 
 
 static egraph_status emit_reduce(const eg_onnx_call *call, eg_onnx_ref input,
                                  eg_onnx_ref result) {
-  eg_type x;
   eg_ints axes;
-  int64_t keepdims;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_ONNX_TYPE(x, call, 0);
   EG_TRY(read_axes(call, x.rank, &axes));
-  EG_TRY(eg_onnx_attr_int(call, "keepdims", 1, &keepdims));
+  EG_ONNX_INT(keepdims, call, "keepdims", 1);
   eg_attr_list list = eg_onnx_list(call->op, NULL, 0);
   list.slots[0].ints = axes; // all reductions have these two slots first
   list.slots[1].i = keepdims != 0;
@@ -46,8 +44,7 @@ static egraph_status emit_reduce_bool(const eg_onnx_call *call) {
 }
 
 egraph_status eg_onnx_import_reduce(const eg_onnx_call *call) {
-  eg_type x;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_ONNX_TYPE(x, call, 0);
   if (x.dtype == EGRAPH_BOOL &&
       (call->op == EG_OP_REDUCE_MAX || call->op == EG_OP_REDUCE_MIN))
     return emit_reduce_bool(call);
@@ -86,14 +83,13 @@ egraph_status eg_onnx_import_reduce_log_sum(const eg_onnx_call *call) {
 }
 
 egraph_status eg_onnx_import_top_k(const eg_onnx_call *call) {
-  eg_type x;
-  int64_t axis, k = -1, largest, sorted;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  int64_t k = -1;
+  EG_ONNX_TYPE(x, call, 0);
   EG_TRY(eg_onnx_const_int(call, 1, "k", true, &k));
   EG_TRY(eg_onnx_attr_int(call, "k", k, &k));
-  EG_TRY(eg_onnx_attr_int(call, "axis", -1, &axis));
-  EG_TRY(eg_onnx_attr_int(call, "largest", 1, &largest));
-  EG_TRY(eg_onnx_attr_int(call, "sorted", 1, &sorted));
+  EG_ONNX_INT(axis, call, "axis", -1);
+  EG_ONNX_INT(largest, call, "largest", 1);
+  EG_ONNX_INT(sorted, call, "sorted", 1);
   EG_TRY(eg_onnx_axis(axis, x.rank, &axis));
   return eg_onnx_emit_first(call, 1,
                             EG_LIST(TOP_K, EG_INT(TOP_K_K, k), EG_INT(TOP_K_AXIS, axis),
@@ -102,12 +98,11 @@ egraph_status eg_onnx_import_top_k(const eg_onnx_call *call) {
 }
 
 egraph_status eg_onnx_import_cum_sum(const eg_onnx_call *call) {
-  eg_type x;
-  int64_t axis, exclusive, reverse;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  int64_t axis;
+  EG_ONNX_TYPE(x, call, 0);
   EG_TRY(eg_onnx_const_int(call, 1, "the axis", false, &axis));
-  EG_TRY(eg_onnx_attr_int(call, "exclusive", 0, &exclusive));
-  EG_TRY(eg_onnx_attr_int(call, "reverse", 0, &reverse));
+  EG_ONNX_INT(exclusive, call, "exclusive", 0);
+  EG_ONNX_INT(reverse, call, "reverse", 0);
   EG_TRY(eg_onnx_axis(axis, x.rank, &axis));
   eg_attr_list list = {.op = call->op,
                        .slots = {{.kind = EG_ATTR_INT, .i = axis},
@@ -128,12 +123,10 @@ static eg_ref reduced(eg_onnx_builder *write, eg_op op, eg_ref x, eg_ints axes,
 
 // Emits log(sum(exp(x - m))) + m, where m is the maximum, or 0 if that is not finite.
 egraph_status eg_onnx_import_log_sum_exp(const eg_onnx_call *call) {
-  eg_type x;
   eg_ints axes;
-  int64_t keepdims;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_ONNX_TYPE(x, call, 0);
   EG_TRY(read_axes(call, x.rank, &axes));
-  EG_TRY(eg_onnx_attr_int(call, "keepdims", 1, &keepdims));
+  EG_ONNX_INT(keepdims, call, "keepdims", 1);
   if (!eg_dtype_is_float(x.dtype)) return eg_onnx_decline("it is not of floating point");
   EG_ONNX_BUILDER(write, call);
   eg_builder *b = &write.b;
@@ -152,10 +145,9 @@ egraph_status eg_onnx_import_log_sum_exp(const eg_onnx_call *call) {
 // Emits (x - mean(x)) / (sqrt(mean(x^2) - mean(x)^2) + 1e-9), as ONNX defines it.
 egraph_status eg_onnx_import_mean_variance(const eg_onnx_call *call) {
   static const int64_t usual[3] = {0, 2, 3};
-  eg_type x;
   eg_ints axes;
   bool present;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_ONNX_TYPE(x, call, 0);
   EG_TRY(eg_onnx_attr_ints(call, "axes", &present, &axes));
   if (!present) axes = (eg_ints){.data = usual, .len = 3};
   EG_TRY(eg_onnx_sorted_axes(call, axes, x.rank, &axes));

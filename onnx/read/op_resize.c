@@ -247,10 +247,9 @@ static egraph_status set_scales(resize *r, const axes *a, const double *scales,
 // fit them.
 static egraph_status set_sizes(const eg_onnx_call *call, resize *r, const axes *a,
                                eg_ints sizes) {
-  const char *policy;
   float scale = 0.0f;
   EG_TRY(check_count("sizes", sizes.len, a));
-  EG_TRY(eg_onnx_attr_string(call, "keep_aspect_ratio_policy", "stretch", &policy));
+  EG_ONNX_STRING(policy, call, "keep_aspect_ratio_policy", "stretch");
   bool stretches = strcmp(policy, "stretch") == 0;
   bool is_least = strcmp(policy, "not_larger") == 0;
   if (!stretches && !is_least && strcmp(policy, "not_smaller") != 0)
@@ -330,12 +329,11 @@ static egraph_status round_as_before(resize *r) {
 
 static egraph_status read_ways(const eg_onnx_call *call, resize *r) {
   int way, rounding;
-  int64_t antialias, excludes;
   EG_TRY(
       read_word(call, "coordinate_transformation_mode", "half_pixel", coordinates, &way));
   EG_TRY(read_word(call, "nearest_mode", "round_prefer_floor", roundings, &rounding));
-  EG_TRY(eg_onnx_attr_int(call, "antialias", 0, &antialias));
-  EG_TRY(eg_onnx_attr_int(call, "exclude_outside", 0, &excludes));
+  EG_ONNX_INT(antialias, call, "antialias", 0);
+  EG_ONNX_INT(excludes, call, "exclude_outside", 0);
   EG_TRY(eg_onnx_attr_float(call, "cubic_coeff_a", -0.75, &r->cubic_a));
   EG_TRY(eg_onnx_attr_float(call, "extrapolation_value", 0.0, &r->fill));
   r->coordinates = (eg_resize_coordinates)way;

@@ -116,12 +116,10 @@ static egraph_status emit_eye(const eg_onnx_call *call, egraph_dtype dtype, int6
 }
 
 egraph_status eg_onnx_import_eye(const eg_onnx_call *call) {
-  eg_type like;
-  int64_t diagonal, number;
   egraph_dtype dtype;
-  EG_TRY(eg_onnx_input_type(call, 0, &like));
-  EG_TRY(eg_onnx_attr_int(call, "k", 0, &diagonal));
-  EG_TRY(eg_onnx_attr_int(call, "dtype", eg_dtype_onnx(like.dtype), &number));
+  EG_ONNX_TYPE(like, call, 0);
+  EG_ONNX_INT(diagonal, call, "k", 0);
+  EG_ONNX_INT(number, call, "dtype", eg_dtype_onnx(like.dtype));
   if (like.rank != 2) return EG_FAIL(EGRAPH_E_PARSE, "the input must have rank 2");
   if (!eg_onnx_find_dtype(number, &dtype))
     return eg_onnx_decline("the element type is not supported");
@@ -181,10 +179,8 @@ static egraph_status emit_float_range(const eg_onnx_call *call, egraph_dtype dty
 }
 
 egraph_status eg_onnx_import_range(const eg_onnx_call *call) {
-  eg_type type;
-  int64_t stash;
-  EG_TRY(eg_onnx_input_type(call, 0, &type));
-  EG_TRY(eg_onnx_attr_int(call, "stash_type", 1, &stash));
+  EG_ONNX_TYPE(type, call, 0);
+  EG_ONNX_INT(stash, call, "stash_type", 1);
   if (stash != 1) return eg_onnx_decline("the range is not computed in float32");
   return eg_dtype_is_float(type.dtype) ? emit_float_range(call, type.dtype)
                                        : emit_int_range(call, type.dtype);
@@ -193,11 +189,9 @@ egraph_status eg_onnx_import_range(const eg_onnx_call *call) {
 // ---- shapes: known, unless a dimension is open ---------------------------------------
 
 egraph_status eg_onnx_import_shape(const eg_onnx_call *call) {
-  eg_type x;
-  int64_t start, end;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
-  EG_TRY(eg_onnx_attr_int(call, "start", 0, &start));
-  EG_TRY(eg_onnx_attr_int(call, "end", INT64_MAX, &end));
+  EG_ONNX_TYPE(x, call, 0);
+  EG_ONNX_INT(start, call, "start", 0);
+  EG_ONNX_INT(end, call, "end", INT64_MAX);
   start = eg_onnx_clamp(start < 0 ? start + x.rank : start, 0, x.rank);
   end = eg_onnx_clamp(end < 0 ? end + x.rank : end, 0, x.rank);
   if (end > start && eg_size_any_open(x.dims + start, (uint32_t)(end - start)))
@@ -208,8 +202,7 @@ egraph_status eg_onnx_import_shape(const eg_onnx_call *call) {
 }
 
 egraph_status eg_onnx_import_size(const eg_onnx_call *call) {
-  eg_type x;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_ONNX_TYPE(x, call, 0);
   int64_t size = eg_type_elements(&x);
   if (eg_type_is_open(&x))
     return eg_onnx_emit_plain(call, EG_OP_SIZE, call->inputs, 1, eg_onnx_output(call, 0));
@@ -318,13 +311,12 @@ static egraph_status follow_batch(const eg_onnx_call *call, const eg_type *x,
 }
 
 egraph_status eg_onnx_import_reshape(const eg_onnx_call *call) {
-  eg_type x;
   eg_ints shape;
   bool present;
-  int64_t allow_zero, dims[EGRAPH_MAX_RANK];
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  int64_t dims[EGRAPH_MAX_RANK];
+  EG_ONNX_TYPE(x, call, 0);
   EG_TRY(eg_onnx_const_sizes(call, 1, &present, &shape));
-  EG_TRY(eg_onnx_attr_int(call, "allowzero", 0, &allow_zero));
+  EG_ONNX_INT(allow_zero, call, "allowzero", 0);
   if (!present) return EG_FAIL(EGRAPH_E_PARSE, "the shape is absent");
   if (shape.len > EGRAPH_MAX_RANK) return eg_onnx_decline("the rank is too large");
   bool followed;
@@ -335,11 +327,10 @@ egraph_status eg_onnx_import_reshape(const eg_onnx_call *call) {
 }
 
 egraph_status eg_onnx_import_squeeze(const eg_onnx_call *call) {
-  eg_type x;
   eg_ints axes;
   bool present;
   int64_t ones[EGRAPH_MAX_RANK];
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_ONNX_TYPE(x, call, 0);
   EG_TRY(eg_onnx_ints(call, "axes", 1, &present, &axes));
   if (!present) {
     axes = (eg_ints){.data = ones, .len = 0};
@@ -356,10 +347,9 @@ egraph_status eg_onnx_import_squeeze(const eg_onnx_call *call) {
 }
 
 egraph_status eg_onnx_import_unsqueeze(const eg_onnx_call *call) {
-  eg_type x;
   eg_ints axes;
   bool present;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_ONNX_TYPE(x, call, 0);
   EG_TRY(eg_onnx_ints(call, "axes", 1, &present, &axes));
   if (!present) return EG_FAIL(EGRAPH_E_PARSE, "the axes are absent");
   if (axes.len > EGRAPH_MAX_RANK - x.rank)
@@ -370,10 +360,8 @@ egraph_status eg_onnx_import_unsqueeze(const eg_onnx_call *call) {
 }
 
 egraph_status eg_onnx_import_flatten(const eg_onnx_call *call) {
-  eg_type x;
-  int64_t axis;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
-  EG_TRY(eg_onnx_attr_int(call, "axis", 1, &axis));
+  EG_ONNX_TYPE(x, call, 0);
+  EG_ONNX_INT(axis, call, "axis", 1);
   if (axis != (int64_t)x.rank) EG_TRY(eg_onnx_axis(axis, x.rank, &axis));
   return eg_onnx_emit_node(call, EG_LIST(FLATTEN, EG_INT(FLATTEN_AXIS, axis)));
 }
@@ -392,10 +380,9 @@ static egraph_status emit_shuffle(const eg_onnx_call *call, const int64_t *split
 
 static egraph_status read_block(const eg_onnx_call *call, eg_type *out_x, int64_t *out,
                                 bool *out_by_channel) {
-  const char *mode;
   EG_TRY(eg_onnx_input_type(call, 0, out_x));
   EG_TRY(eg_onnx_attr_int(call, "blocksize", 0, out));
-  EG_TRY(eg_onnx_attr_string(call, "mode", "DCR", &mode));
+  EG_ONNX_STRING(mode, call, "mode", "DCR");
   if (out_x->rank != 4) return EG_FAIL(EGRAPH_E_PARSE, "the input must have rank 4");
   if (*out < 1 || *out > INT16_MAX)
     return EG_FAIL(EGRAPH_E_PARSE, "the block size is %" PRId64, *out);

@@ -23,15 +23,15 @@ static const window windows[] = {{"HannWindow", 0.5, 0.5, 0},
 
 egraph_status eg_onnx_import_window(const eg_onnx_call *call) {
   const window *w = windows;
-  int64_t size, periodic, number;
+  int64_t size;
   egraph_dtype dtype;
   eg_tensor out;
   eg_onnx_ref result = eg_onnx_output(call, 0);
   while (strcmp(w->name, call->node->op_type) != 0)
     w++;
   EG_TRY(eg_onnx_const_int(call, 0, "the size", false, &size));
-  EG_TRY(eg_onnx_attr_int(call, "periodic", 1, &periodic));
-  EG_TRY(eg_onnx_attr_int(call, "output_datatype", 1, &number));
+  EG_ONNX_INT(periodic, call, "periodic", 1);
+  EG_ONNX_INT(number, call, "output_datatype", 1);
   if (size < 0) return EG_FAIL(EGRAPH_E_PARSE, "the size is no scalar");
   if (size > MOST_ELEMENTS || !eg_onnx_find_dtype(number, &dtype))
     return eg_onnx_decline("the window is long, or of a type we do not have");
@@ -109,15 +109,13 @@ static eg_ref emit_transform(eg_onnx_builder *write, eg_onnx_ref matrix, uint32_
 }
 
 egraph_status eg_onnx_import_dft(const eg_onnx_call *call) {
-  eg_type x;
   eg_ints length, place;
   bool has_length, has_axis;
-  int64_t axis, inverse, onesided;
   eg_onnx_ref matrix;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
-  EG_TRY(eg_onnx_attr_int(call, "inverse", 0, &inverse));
-  EG_TRY(eg_onnx_attr_int(call, "onesided", 0, &onesided));
-  EG_TRY(eg_onnx_attr_int(call, "axis", call->reader->opset < 20 ? 1 : -2, &axis));
+  EG_ONNX_TYPE(x, call, 0);
+  EG_ONNX_INT(inverse, call, "inverse", 0);
+  EG_ONNX_INT(onesided, call, "onesided", 0);
+  EG_ONNX_INT(axis, call, "axis", call->reader->opset < 20 ? 1 : -2);
   EG_TRY(eg_onnx_const_ints(call, 1, &has_length, &length));
   EG_TRY(eg_onnx_const_ints(call, 2, &has_axis, &place));
   if ((has_axis && place.len != 1) || (has_length && length.len != 1))
@@ -172,13 +170,12 @@ static egraph_status make_grid(const eg_onnx_call *call, uint32_t spatial,
 
 egraph_status eg_onnx_import_affine_grid(const eg_onnx_call *call) {
   static const int64_t swapped[3] = {0, 2, 1};
-  eg_type theta;
   eg_ints size;
   bool present;
-  int64_t align, dims[5];
+  int64_t dims[5];
   eg_onnx_ref grid;
-  EG_TRY(eg_onnx_input_type(call, 0, &theta));
-  EG_TRY(eg_onnx_attr_int(call, "align_corners", 0, &align));
+  EG_ONNX_TYPE(theta, call, 0);
+  EG_ONNX_INT(align, call, "align_corners", 0);
   EG_TRY(eg_onnx_const_ints(call, 1, &present, &size));
   if (!present || size.len < 4 || size.len > 5 || theta.rank != 3 ||
       theta.dims[0] != size.data[0] || theta.dims[1] != size.len - 2 ||

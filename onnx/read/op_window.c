@@ -60,10 +60,9 @@ static egraph_status pad_same(window *w, const eg_type *x, bool upper) {
 }
 
 static egraph_status resolve_pads(const eg_onnx_call *call, window *w, const eg_type *x) {
-  const char *mode;
   bool given;
   EG_TRY(read_window_list(call, "pads", 2 * w->spatial, 0, w->pads, &given));
-  EG_TRY(eg_onnx_attr_string(call, "auto_pad", "NOTSET", &mode));
+  EG_ONNX_STRING(mode, call, "auto_pad", "NOTSET");
   if (strcmp(mode, "NOTSET") == 0 || mode[0] == '\0') return EGRAPH_OK;
   if (strcmp(mode, "VALID") == 0) {
     memset(w->pads, 0, sizeof w->pads);
@@ -83,7 +82,7 @@ static egraph_status read_window(const eg_onnx_call *call, const eg_type *x,
   bool given;
   window *out;
   if (x->rank < 3) return EG_FAIL(EGRAPH_E_PARSE, "the input has no spatial dimension");
-  EG_TRY(eg_arena_alloc(&call->reader->arena, 1, sizeof *out, &out));
+  EG_NEW(&call->reader->arena, 1, out);
   *out_window = out;
   out->spatial = x->rank - 2;
   EG_TRY(read_window_list(call, "kernel_shape", out->spatial, 1, out->kernel, &given));
@@ -113,13 +112,11 @@ static eg_attr ints_attr(const int64_t *data, uint32_t len) {
 // Reads the attributes of an operator whose first slots are those of conv.
 static egraph_status conv_attrs(const eg_onnx_call *call, uint32_t weight_operand,
                                 eg_attr_list *list) {
-  eg_type x, weight;
   window *w;
-  int64_t group;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
-  EG_TRY(eg_onnx_input_type(call, weight_operand, &weight));
+  EG_ONNX_TYPE(x, call, 0);
+  EG_ONNX_TYPE(weight, call, weight_operand);
   EG_TRY(read_window(call, &x, &weight, &w));
-  EG_TRY(eg_onnx_attr_int(call, "group", 1, &group));
+  EG_ONNX_INT(group, call, "group", 1);
   eg_attr_list_init(list, call->op);
   list->slots[0] = ints_attr(w->strides, w->spatial);
   list->slots[1] = ints_attr(w->pads, 2 * w->spatial);
@@ -148,11 +145,10 @@ egraph_status eg_onnx_import_conv_integer(const eg_onnx_call *call) {
 // to this shape.
 static egraph_status transpose_pads(const eg_onnx_call *call, const eg_type *x,
                                     const int64_t *output_padding, window *w) {
-  const char *mode;
   int64_t shape[EGRAPH_MAX_RANK];
   bool given;
   EG_TRY(read_window_list(call, "output_shape", w->spatial, 0, shape, &given));
-  EG_TRY(eg_onnx_attr_string(call, "auto_pad", "NOTSET", &mode));
+  EG_ONNX_STRING(mode, call, "auto_pad", "NOTSET");
   bool upper = strcmp(mode, "SAME_UPPER") == 0, lower = strcmp(mode, "SAME_LOWER") == 0;
   if (!given && !upper && !lower) return EGRAPH_OK;
   for (uint32_t i = 0; i < w->spatial; i++) {
@@ -170,16 +166,15 @@ static egraph_status transpose_pads(const eg_onnx_call *call, const eg_type *x,
 }
 
 egraph_status eg_onnx_import_conv_transpose(const eg_onnx_call *call) {
-  eg_type x, weight;
   window *w;
-  int64_t group, output_padding[EGRAPH_MAX_RANK];
+  int64_t output_padding[EGRAPH_MAX_RANK];
   bool given;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
-  EG_TRY(eg_onnx_input_type(call, 1, &weight));
+  EG_ONNX_TYPE(x, call, 0);
+  EG_ONNX_TYPE(weight, call, 1);
   EG_TRY(read_window(call, &x, &weight, &w));
   EG_TRY(read_window_list(call, "output_padding", w->spatial, 0, output_padding, &given));
   EG_TRY(transpose_pads(call, &x, output_padding, w));
-  EG_TRY(eg_onnx_attr_int(call, "group", 1, &group));
+  EG_ONNX_INT(group, call, "group", 1);
   return eg_onnx_emit_node(
       call,
       EG_LIST(CONV_TRANSPOSE, EG_INTS(CONV_TRANSPOSE_STRIDES, w->strides, w->spatial),
@@ -204,13 +199,11 @@ static egraph_status check_reach(const window *w, const eg_type *x) {
 
 // Reads the slots with which all pools with dilations begin.
 static egraph_status pool_attrs(const eg_onnx_call *call, eg_op op, eg_attr_list *list) {
-  eg_type x;
   window *w;
-  int64_t ceil_mode;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_ONNX_TYPE(x, call, 0);
   EG_TRY(read_window(call, &x, NULL, &w));
   EG_TRY(check_reach(w, &x));
-  EG_TRY(eg_onnx_attr_int(call, "ceil_mode", 0, &ceil_mode));
+  EG_ONNX_INT(ceil_mode, call, "ceil_mode", 0);
   eg_attr_list_init(list, op);
   list->slots[0] = ints_attr(w->kernel, w->spatial);
   list->slots[1] = ints_attr(w->strides, w->spatial);
@@ -222,10 +215,9 @@ static egraph_status pool_attrs(const eg_onnx_call *call, eg_op op, eg_attr_list
 
 egraph_status eg_onnx_import_max_pool(const eg_onnx_call *call) {
   eg_attr_list list;
-  int64_t order;
   bool has_indices = eg_onnx_is_used(call, 1);
   EG_TRY(pool_attrs(call, has_indices ? EG_OP_MAX_POOL_INDICES : EG_OP_MAX_POOL, &list));
-  EG_TRY(eg_onnx_attr_int(call, "storage_order", 0, &order));
+  EG_ONNX_INT(order, call, "storage_order", 0);
   if (has_indices)
     eg_attr_list_set_int(&list, EG_A_MAX_POOL_INDICES_STORAGE_ORDER, order != 0);
   return eg_onnx_emit_node(call, list);
@@ -233,8 +225,7 @@ egraph_status eg_onnx_import_max_pool(const eg_onnx_call *call) {
 
 egraph_status eg_onnx_import_lp_pool(const eg_onnx_call *call) {
   eg_attr_list list;
-  int64_t p;
-  EG_TRY(eg_onnx_attr_int(call, "p", 2, &p));
+  EG_ONNX_INT(p, call, "p", 2);
   EG_TRY(pool_attrs(call, EG_OP_LP_POOL, &list));
   eg_attr_list_set_int(&list, EG_A_LP_POOL_P, p);
   return eg_onnx_emit_node(call, list);
@@ -242,11 +233,10 @@ egraph_status eg_onnx_import_lp_pool(const eg_onnx_call *call) {
 
 // Imports a global pool as a pool with one window over all positions.
 egraph_status eg_onnx_import_global_lp_pool(const eg_onnx_call *call) {
-  eg_type x;
-  int64_t p, *ones, *zeros;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  int64_t *ones, *zeros;
+  EG_ONNX_TYPE(x, call, 0);
   if (x.rank < 3) return EG_FAIL(EGRAPH_E_PARSE, "the input has no spatial dimension");
-  EG_TRY(eg_onnx_attr_int(call, "p", 2, &p));
+  EG_ONNX_INT(p, call, "p", 2);
   EG_TRY(eg_onnx_repeat(call, 1, x.rank - 2, &ones));
   EG_TRY(eg_onnx_repeat(call, 0, 2 * (x.rank - 2), &zeros));
   return eg_onnx_emit_node(
@@ -257,12 +247,11 @@ egraph_status eg_onnx_import_global_lp_pool(const eg_onnx_call *call) {
 }
 
 egraph_status eg_onnx_import_max_unpool(const eg_onnx_call *call) {
-  eg_type x;
   window *w;
   bool has_shape;
   eg_ints shape;
   int64_t dims[EGRAPH_MAX_RANK];
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_ONNX_TYPE(x, call, 0);
   EG_TRY(read_window(call, &x, NULL, &w));
   EG_TRY(eg_onnx_const_ints(call, 2, &has_shape, &shape));
   for (uint32_t i = 0; i < x.rank; i++) {
@@ -285,16 +274,14 @@ egraph_status eg_onnx_import_max_unpool(const eg_onnx_call *call) {
 }
 
 egraph_status eg_onnx_import_average_pool(const eg_onnx_call *call) {
-  eg_type x;
   window *w;
-  int64_t ceil_mode, include_pad;
-  EG_TRY(eg_onnx_input_type(call, 0, &x));
+  EG_ONNX_TYPE(x, call, 0);
   EG_TRY(read_window(call, &x, NULL, &w));
   for (uint32_t i = 0; i < w->spatial; i++)
     if (w->dilations[i] != 1) return eg_onnx_decline("average pooling is dilated");
   EG_TRY(check_reach(w, &x));
-  EG_TRY(eg_onnx_attr_int(call, "ceil_mode", 0, &ceil_mode));
-  EG_TRY(eg_onnx_attr_int(call, "count_include_pad", 0, &include_pad));
+  EG_ONNX_INT(ceil_mode, call, "ceil_mode", 0);
+  EG_ONNX_INT(include_pad, call, "count_include_pad", 0);
   return eg_onnx_emit_node(
       call,
       EG_LIST(AVERAGE_POOL, EG_INTS(AVERAGE_POOL_KERNEL_SHAPE, w->kernel, w->spatial),

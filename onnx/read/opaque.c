@@ -171,8 +171,7 @@ static egraph_status record_model(eg_onnx_reader *r, Onnx__GraphProto *graph,
   *out = (Onnx__ModelProto)ONNX__MODEL_PROTO__INIT;
   out->graph = graph;
   if (node == NULL) return EGRAPH_OK;
-  EG_TRY(eg_arena_alloc(&r->arena, scope->import_count + 1, sizeof *out->opset_import,
-                        &out->opset_import));
+  EG_NEW(&r->arena, scope->import_count + 1, out->opset_import);
   EG_TRY(eg_onnx_new(&r->arena, &onnx__operator_set_id_proto__descriptor, &standard));
   if (scope->opset != 0 && (!is_foreign_domain(node->domain) || has_graphs(node))) {
     standard->domain = standard_domain;
@@ -186,9 +185,8 @@ static egraph_status record_model(eg_onnx_reader *r, Onnx__GraphProto *graph,
       out->opset_import[out->n_opset_import++] = scope->imports[i];
   if (model->n_functions == 0 || !has_graphs(node)) return EGRAPH_OK;
   bool *is_called;
-  EG_TRY(eg_arena_alloc(&r->arena, model->n_functions, sizeof *is_called, &is_called));
-  EG_TRY(eg_arena_alloc(&r->arena, model->n_functions, sizeof *out->functions,
-                        &out->functions));
+  EG_NEW(&r->arena, model->n_functions, is_called);
+  EG_NEW(&r->arena, model->n_functions, out->functions);
   EG_TRY(mark_called(r, node, is_called));
   for (size_t i = 0; i < model->n_functions; i++)
     if (is_called[i]) out->functions[out->n_functions++] = model->functions[i];
@@ -209,7 +207,7 @@ static egraph_status add_opaque(eg_onnx_reader *r, const opaque_node *node,
                                 const Onnx__ModelProto *record) {
   EG_OWNED(eg_onnx_packed, bytes);
   eg_value *results;
-  EG_TRY(eg_arena_alloc(&r->arena, node->result_count, sizeof *results, &results));
+  EG_NEW(&r->arena, node->result_count, results);
   EG_TRY(eg_onnx_message_pack(r->alloc, &record->base, &bytes));
   EG_TRY(eg_graph_add_opaque(r->graph, node->name, node->type, bytes.data, bytes.size,
                              node->operands, node->count,
@@ -229,8 +227,7 @@ static egraph_status add_opaque(eg_onnx_reader *r, const opaque_node *node,
 static egraph_status gather_operands(const eg_onnx_call *call,
                                      const eg_onnx_refs *captures, opaque_node *out) {
   eg_onnx_reader *r = call->reader;
-  EG_TRY(eg_arena_alloc(&r->arena, call->input_count + captures->len, sizeof(eg_value),
-                        &out->operands));
+  EG_NEW(&r->arena, call->input_count + captures->len, out->operands);
   for (uint32_t i = 0; i < call->input_count; i++)
     if (call->inputs[i].id != EG_ONNX_NONE.id)
       EG_TRY(eg_onnx_value(r, call->inputs[i], &out->operands[out->count++]));
@@ -258,7 +255,7 @@ static egraph_status check_declared(const eg_onnx_call *call, const int *dtype,
 static egraph_status check_results(const eg_onnx_call *call) {
   int *dtype;
   if (!eg_onnx_is_standard(call->node->domain)) return EGRAPH_OK;
-  EG_TRY(eg_arena_alloc(&call->reader->arena, call->input_count, sizeof *dtype, &dtype));
+  EG_NEW(&call->reader->arena, call->input_count, dtype);
   for (uint32_t i = 0; i < call->input_count; i++) {
     if (call->inputs[i].id == EG_ONNX_NONE.id) continue;
     const eg_onnx_tensor *tensor = eg_onnx_tensor_at(call->reader, call->inputs[i]);
@@ -272,15 +269,14 @@ static egraph_status check_results(const eg_onnx_call *call) {
 /// Gathers the results, with their known types, or else the types that the file declares.
 static egraph_status gather_results(const eg_onnx_call *call, opaque_node *out) {
   eg_onnx_reader *r = call->reader;
-  EG_TRY(eg_arena_alloc(&r->arena, call->output_count, sizeof(eg_type *), &out->types));
-  EG_TRY(eg_arena_alloc(&r->arena, call->output_count, sizeof(char *), &out->names));
-  EG_TRY(
-      eg_arena_alloc(&r->arena, call->output_count, sizeof(eg_onnx_ref), &out->results));
+  EG_NEW(&r->arena, call->output_count, out->types);
+  EG_NEW(&r->arena, call->output_count, out->names);
+  EG_NEW(&r->arena, call->output_count, out->results);
   for (uint32_t i = 0; i < call->output_count; i++) {
     if (call->outputs[i].id == EG_ONNX_NONE.id) continue;
     const eg_onnx_tensor *tensor = eg_onnx_tensor_at(r, call->outputs[i]);
     eg_type *type;
-    EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *type, &type));
+    EG_NEW(&r->arena, 1, type);
     uint32_t at = out->result_count++;
     // Declared types are only right for the batch of the file.
     bool is_known = tensor->typed;
@@ -299,9 +295,8 @@ static egraph_status gather_results(const eg_onnx_call *call, opaque_node *out) 
 static egraph_status fill_record(const eg_onnx_call *call, const eg_onnx_refs *captures,
                                  Onnx__GraphProto *graph) {
   eg_onnx_reader *r = call->reader;
-  EG_TRY(eg_arena_alloc(&r->arena, captures->len, sizeof *graph->input, &graph->input));
-  EG_TRY(eg_arena_alloc(&r->arena, call->output_count, sizeof *graph->value_info,
-                        &graph->value_info));
+  EG_NEW(&r->arena, captures->len, graph->input);
+  EG_NEW(&r->arena, call->output_count, graph->value_info);
   for (size_t i = 0; i < captures->len; i++) {
     Onnx__ValueInfoProto *info;
     EG_TRY(eg_onnx_new(&r->arena, &onnx__value_info_proto__descriptor, &info));

@@ -28,7 +28,7 @@ static void rename_one(const renaming *r, char **inout) {
 
 static egraph_status rename_list(renaming *r, size_t count, char ***inout) {
   char **list;
-  EG_TRY(eg_arena_alloc(&r->writer->arena, count, sizeof *list, &list));
+  EG_NEW(&r->writer->arena, count, list);
   for (size_t i = 0; i < count; i++) {
     list[i] = (*inout)[i];
     rename_one(r, &list[i]);
@@ -115,8 +115,7 @@ static egraph_status rename_attribute(renaming *r, Onnx__AttributeProto **inout)
   if (old->g == NULL && old->n_graphs == 0) return EGRAPH_OK;
   EG_TRY(eg_onnx_copy(&r->writer->arena, old, &attr));
   if (attr->g != NULL) EG_TRY(rename_graph(r, &attr->g));
-  EG_TRY(eg_arena_alloc(&r->writer->arena, old->n_graphs, sizeof *attr->graphs,
-                        &attr->graphs));
+  EG_NEW(&r->writer->arena, old->n_graphs, attr->graphs);
   for (size_t i = 0; i < old->n_graphs; i++) {
     attr->graphs[i] = old->graphs[i];
     EG_TRY(rename_graph(r, &attr->graphs[i]));
@@ -127,7 +126,7 @@ static egraph_status rename_attribute(renaming *r, Onnx__AttributeProto **inout)
 
 static egraph_status rename_graphs(renaming *r, Onnx__NodeProto *inout) {
   Onnx__AttributeProto **list;
-  EG_TRY(eg_arena_alloc(&r->writer->arena, inout->n_attribute, sizeof *list, &list));
+  EG_NEW(&r->writer->arena, inout->n_attribute, list);
   for (size_t i = 0; i < inout->n_attribute; i++) {
     list[i] = inout->attribute[i];
     EG_TRY(rename_attribute(r, &list[i]));

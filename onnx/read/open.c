@@ -52,8 +52,8 @@ static egraph_status add_symbol(opening *o, uint32_t i) {
 static egraph_status add_symbols(opening *o) {
   uint32_t given = o->options->dim_count, count = (uint32_t)o->symbols.len;
   EG_TRY(eg_open_sizes_create(o->alloc, &o->sizes));
-  EG_TRY(eg_arena_alloc(o->arena, given + count, sizeof *o->dims, &o->dims));
-  EG_TRY(eg_arena_alloc(o->arena, count, sizeof *o->given, &o->given));
+  EG_NEW(o->arena, given + count, o->dims);
+  EG_NEW(o->arena, count, o->given);
   for (uint32_t i = 0; i < given; i++)
     o->dims[i] = o->options->dims[i];
   for (uint32_t i = 0; i < count; i++)
@@ -142,8 +142,8 @@ static egraph_status try_all(const opening *o) {
   int64_t *sizes;
   eg_onnx_dim *dims;
   bool is_read = false;
-  EG_TRY(eg_arena_alloc(o->arena, count, sizeof *sizes, &sizes));
-  EG_TRY(eg_arena_alloc(o->arena, all, sizeof *dims, &dims));
+  EG_NEW(o->arena, count, sizes);
+  EG_NEW(o->arena, all, dims);
   if (all != 0) memcpy(dims, o->dims, all * sizeof *dims);
   for (uint32_t t = 0; t < TRIALS; t++) {
     for (uint32_t i = 0; i < count; i++)

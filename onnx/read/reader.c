@@ -77,7 +77,7 @@ static egraph_status made_up_name(eg_onnx_reader *reader, const char *stem,
   char *name;
   uint32_t other;
   eg_value value;
-  EG_TRY(eg_arena_alloc(&reader->arena, room, 1, &name));
+  EG_NEW(&reader->arena, room, name);
   uint32_t n = 1;
   do
     (void)snprintf(name, room, "%s.%" PRIu32, stem, n++);
@@ -174,7 +174,7 @@ egraph_status eg_onnx_const_ints(const eg_onnx_call *call, uint32_t index,
     return EG_FAIL(EGRAPH_E_PARSE, "operand %" PRIu32 " must be of an integer type",
                    index);
   int64_t count = eg_type_elements(&tensor.type), *data;
-  EG_TRY(eg_arena_alloc(&call->reader->arena, (size_t)count, sizeof *data, &data));
+  EG_NEW(&call->reader->arena, (size_t)count, data);
   for (int64_t i = 0; i < count; i++)
     data[i] = eg_tensor_get_int(&tensor, i);
   *out = (eg_ints){.data = data, .len = (uint32_t)count};
@@ -204,7 +204,7 @@ egraph_status eg_onnx_const_doubles(const eg_onnx_call *call, uint32_t index,
   if (!*out_present) return EGRAPH_OK;
   int64_t count = eg_type_elements(&tensor.type);
   double *data;
-  EG_TRY(eg_arena_alloc(&call->reader->arena, (size_t)count, sizeof *data, &data));
+  EG_NEW(&call->reader->arena, (size_t)count, data);
   for (int64_t i = 0; i < count; i++)
     data[i] = eg_tensor_get_double(&tensor, i);
   *out = data;
@@ -280,9 +280,8 @@ static egraph_status fold(const emission *e, bool *out_done) {
   eg_onnx_reader *reader = e->call->reader;
   eg_tensor *tensors;
   eg_buffer **buffers;
-  EG_TRY(eg_arena_alloc(&reader->arena, (size_t)e->count + e->result_count,
-                        sizeof *tensors, &tensors));
-  EG_TRY(eg_arena_alloc(&reader->arena, e->result_count, sizeof(eg_buffer *), &buffers));
+  EG_NEW(&reader->arena, (size_t)e->count + e->result_count, tensors);
+  EG_NEW(&reader->arena, e->result_count, buffers);
   egraph_status status = run_kernel(e, tensors, buffers);
   *out_done = status == EGRAPH_OK;
   for (uint32_t i = 0; status == EGRAPH_OK && i < e->result_count; i++)
@@ -303,9 +302,9 @@ static egraph_status add_node(const emission *e) {
   eg_onnx_reader *reader = e->call->reader;
   eg_value *operands, *results;
   const char **names;
-  EG_TRY(eg_arena_alloc(&reader->arena, e->count, sizeof *operands, &operands));
-  EG_TRY(eg_arena_alloc(&reader->arena, e->result_count, sizeof *results, &results));
-  EG_TRY(eg_arena_alloc(&reader->arena, e->result_count, sizeof *names, &names));
+  EG_NEW(&reader->arena, e->count, operands);
+  EG_NEW(&reader->arena, e->result_count, results);
+  EG_NEW(&reader->arena, e->result_count, names);
   for (uint32_t i = 0; i < e->count; i++)
     EG_TRY(eg_onnx_value(reader, e->operands[i], &operands[i]));
   for (uint32_t i = 0; i < e->result_count; i++) {
@@ -332,7 +331,7 @@ static egraph_status add_node(const emission *e) {
 // Gives every unused result a nameless tensor.
 static egraph_status complete_results(emission *e, const eg_onnx_ref *given) {
   eg_onnx_ref *refs;
-  EG_TRY(eg_arena_alloc(&e->call->reader->arena, e->result_count, sizeof *refs, &refs));
+  EG_NEW(&e->call->reader->arena, e->result_count, refs);
   for (uint32_t i = 0; i < e->result_count; i++) {
     refs[i] = given[i];
     if (is_none(given[i])) EG_TRY(eg_onnx_fresh(e->call, &refs[i]));
@@ -377,8 +376,8 @@ egraph_status eg_onnx_emit_attrs(const eg_onnx_call *call, const eg_attrs *attrs
                 .count = count,
                 .result_count = result_count};
   eg_arena *arena = &call->reader->arena;
-  EG_TRY(eg_arena_alloc(arena, count, sizeof(eg_type), &e.operand_types));
-  EG_TRY(eg_arena_alloc(arena, result_count, sizeof(eg_type), &e.result_types));
+  EG_NEW(arena, count, e.operand_types);
+  EG_NEW(arena, result_count, e.result_types);
   EG_TRY(gather_operand_types(&e));
   if (!knows_sizes(&e))
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "a size comes from another tensor that is kept");

@@ -55,7 +55,7 @@ static egraph_status read_size_list(const eg_onnx_call *call, uint32_t index, li
   if (!is_list(tensor)) return EGRAPH_OK;
   out->rank = tensor->type.rank;
   out->count = (uint32_t)eg_type_elements(&tensor->type);
-  EG_TRY(eg_arena_alloc(&call->reader->arena, out->count, sizeof *out->at, &out->at));
+  EG_NEW(&call->reader->arena, out->count, out->at);
   eg_tensor view = {.type = tensor->type};
   if (tensor->sizes == NULL) // only read through
     view.data = (void *)(uintptr_t)eg_buffer_data(tensor->data);
@@ -292,8 +292,7 @@ egraph_status eg_onnx_compute_sizes(const eg_onnx_call *call, bool *out_done) {
   if (result.id == EG_ONNX_NONE.id || !eg_onnx_reads_open(call)) return EGRAPH_OK;
   for (uint32_t i = 0; i < sizeof c.operands / sizeof *c.operands; i++)
     EG_TRY(read_size_list(call, i, &c.operands[i]));
-  EG_TRY(eg_arena_alloc(&call->reader->arena, MOST_ELEMENTS, sizeof *c.result.at,
-                        &c.result.at));
+  EG_NEW(&call->reader->arena, MOST_ELEMENTS, c.result.at);
   if (!compute(&c)) return EGRAPH_OK;
   call->reader->needs_pruning = true; // nodes whose sizes are noted may be unused
   *out_done = !eg_size_any_open(c.result.at, c.result.count);

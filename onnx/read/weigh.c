@@ -97,7 +97,7 @@ static double result_bytes(const weigher *w, uint32_t index) {
 
 static egraph_status weigh_results(weigher *w) {
   const uint32_t count = w->node.result_count;
-  EG_TRY(eg_arena_alloc(w->arena, count, sizeof *w->results, &w->results));
+  EG_NEW(w->arena, count, w->results);
   for (uint32_t i = 0; i < count; i++)
     w->results[i] = result_bytes(w, i);
   w->work.results = w->results;
@@ -146,8 +146,7 @@ static egraph_status add_node(weigher *w, const eg_graph *graph, eg_graph_node n
   const eg_graph_node_info info = eg_graph_node_at(graph, node);
   eg_type *types;
   if (info.attrs->op == EG_OP_OPAQUE) return add_opaque(w, graph, node, inout);
-  EG_TRY(eg_arena_alloc(w->arena, (size_t)info.input_count + info.result_count,
-                        sizeof *types, &types));
+  EG_NEW(w->arena, (size_t)info.input_count + info.result_count, types);
   for (uint32_t i = 0; i < info.input_count; i++)
     types[i] = eg_graph_value(graph, info.inputs[i])->type;
   for (uint32_t i = 0; i < info.result_count; i++)
@@ -161,8 +160,7 @@ static egraph_status add_node(weigher *w, const eg_graph *graph, eg_graph_node n
 /// computed once and are not counted.
 static egraph_status add_nodes(weigher *w, const eg_graph *graph, double *inout) {
   bool *is_constant;
-  EG_TRY(eg_arena_alloc(w->arena, eg_graph_value_count(graph), sizeof *is_constant,
-                        &is_constant));
+  EG_NEW(w->arena, eg_graph_value_count(graph), is_constant);
   EG_TRY(eg_graph_weight_only(graph, is_constant));
   for (uint32_t n = 0; n < eg_graph_node_count(graph); n++) {
     const eg_graph_node_info info = eg_graph_node_at(graph, (eg_graph_node){n});
@@ -218,8 +216,8 @@ static egraph_status read_inner(weigher *w, const Onnx__GraphProto *proto,
   eg_onnx_entering *entering;
   eg_type *types;
   *out = (inner_graph){.proto = proto};
-  EG_TRY(eg_arena_alloc(w->arena, count, sizeof *entering, &entering));
-  EG_TRY(eg_arena_alloc(w->arena, count, sizeof *types, &types));
+  EG_NEW(w->arena, count, entering);
+  EG_NEW(w->arena, count, types);
   bool is_whole = w->work.formals + captures == w->node.input_count;
   for (size_t i = 0; i < proto->n_input; i++) {
     bool is_known =
@@ -264,7 +262,7 @@ static egraph_status weigh_if(weigher *w) {
   static const char *const branches[] = {"then_branch", "else_branch"};
   inner_graph inner;
   double *bytes;
-  EG_TRY(eg_arena_alloc(w->arena, w->proto->n_output, sizeof *bytes, &bytes));
+  EG_NEW(w->arena, w->proto->n_output, bytes);
   for (size_t b = 0; b < 2; b++) {
     const Onnx__AttributeProto *branch = find_attribute(w->proto, branches[b]);
     if (branch == NULL || branch->g == NULL) continue;
@@ -387,8 +385,8 @@ static egraph_status weigh_loop(weigher *w) {
   eg_type *types;
   eg_buffer *content;
   if (body == NULL || body->g == NULL || states > w->work.formals) return weigh_others(w);
-  EG_TRY(eg_arena_alloc(w->arena, states + 2, sizeof *formals, &formals));
-  EG_TRY(eg_arena_alloc(w->arena, states, sizeof *types, &types));
+  EG_NEW(w->arena, states + 2, formals);
+  EG_NEW(w->arena, states, types);
   EG_TRY(eg_buffer_create(&w->arena->alloc, 1, &content));
   memcpy(eg_buffer_writable(content), &true_byte, 1);
   formals[0] = (eg_onnx_entering){.type = &number};
@@ -438,8 +436,8 @@ static egraph_status weigh_scan(weigher *w) {
                   scanned->i <= count && opset >= FIRST_WITHOUT_BATCH;
   if (!is_known) return weigh_others(w);
   const uint32_t states = count - (uint32_t)scanned->i;
-  EG_TRY(eg_arena_alloc(w->arena, count, sizeof *formals, &formals));
-  EG_TRY(eg_arena_alloc(w->arena, count, sizeof *types, &types));
+  EG_NEW(w->arena, count, formals);
+  EG_NEW(w->arena, count, types);
   loop_body loop = {.formals = formals, .states = states, .trips = TRIPS_UNKNOWN};
   for (uint32_t i = 0; i < count; i++) {
     formals[i] = state_of(w, i, &types[i]);

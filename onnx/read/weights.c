@@ -23,7 +23,7 @@ static egraph_status put_number(eg_arena *arena, const char *key, uint64_t value
                                 Onnx__StringStringEntryProto **out) {
   enum { ROOM = 24 };
   char *text;
-  EG_TRY(eg_arena_alloc(arena, ROOM, 1, &text));
+  EG_NEW(arena, ROOM, text);
   (void)snprintf(text, ROOM, "%" PRIu64, value);
   return eg_onnx_entry_message(arena, key, "", text, out);
 }
@@ -31,7 +31,7 @@ static egraph_status put_number(eg_arena *arena, const char *key, uint64_t value
 static egraph_status set_external(eg_arena *arena, Onnx__TensorProto *tensor,
                                   const char *location, uint64_t offset) {
   Onnx__StringStringEntryProto **entries;
-  EG_TRY(eg_arena_alloc(arena, 3, sizeof *entries, &entries));
+  EG_NEW(arena, 3, entries);
   EG_TRY(eg_onnx_entry_message(arena, "location", "", location, &entries[0]));
   EG_TRY(put_number(arena, "offset", offset, &entries[1]));
   EG_TRY(put_number(arena, "length", tensor->raw_data.len, &entries[2]));
@@ -74,7 +74,7 @@ static egraph_status append_tensors(FILE *file, const char *path, const char *lo
 static egraph_status suffixed(eg_arena *arena, const char *path, const char *suffix,
                               char **out) {
   size_t length = strlen(path), tail = strlen(suffix);
-  EG_TRY(eg_arena_alloc(arena, length + tail + 1, 1, out));
+  EG_NEW(arena, length + tail + 1, *out);
   memcpy(*out, path, length);
   memcpy(*out + length, suffix, tail + 1);
   return EGRAPH_OK;
@@ -226,7 +226,7 @@ static egraph_status put_constant(replacer *r, Onnx__NodeProto **at,
   EG_TRY(eg_onnx_copy(&r->arena, *at, &node));
   EG_TRY(eg_onnx_new(&r->arena, &onnx__attribute_proto__descriptor, &attribute));
   EG_TRY(eg_onnx_tensor_message(&r->arena, &tensor->type, tensor->data, &attribute->t));
-  EG_TRY(eg_arena_alloc(&r->arena, 1, sizeof *attributes, &attributes));
+  EG_NEW(&r->arena, 1, attributes);
   EG_TRY(node_slots_push(&r->nodes, (node_slot){.at = at, .original = *at}));
   attribute->t->has_raw_data = true;
   r->bytes += attribute->t->raw_data.len;

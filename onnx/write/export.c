@@ -53,8 +53,8 @@ static egraph_status name_outputs(eg_onnx_writer *w) {
 static egraph_status name_values(eg_onnx_writer *w) {
   const eg_graph *graph = w->graph;
   uint32_t count = eg_graph_value_count(graph), ignored;
-  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof *w->value_names, &w->value_names));
-  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof *w->is_output, &w->is_output));
+  EG_NEW(&w->arena, count, w->value_names);
+  EG_NEW(&w->arena, count, w->is_output);
   EG_TRY(name_outputs(w));
   for (uint32_t i = 0; i < count; i++) {
     const char *name = eg_graph_value(graph, (eg_value){i})->name;
@@ -131,7 +131,7 @@ static egraph_status write_leaves(eg_onnx_body *body) {
 
 static egraph_status names_of(eg_onnx_writer *w, const eg_value *values, uint32_t count,
                               const char ***out) {
-  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof **out, out));
+  EG_NEW(&w->arena, count, *out);
   for (uint32_t i = 0; i < count; i++)
     (*out)[i] = w->value_names[values[i].id];
   return EGRAPH_OK;
@@ -139,7 +139,7 @@ static egraph_status names_of(eg_onnx_writer *w, const eg_value *values, uint32_
 
 static egraph_status types_of(eg_onnx_writer *w, const eg_value *values, uint32_t count,
                               eg_type **out) {
-  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof **out, out));
+  EG_NEW(&w->arena, count, *out);
   for (uint32_t i = 0; i < count; i++) {
     (*out)[i] = eg_graph_value(w->graph, values[i])->type;
     (*out)[i].layout = (eg_layout){.format = EG_FORMAT_PLAIN}; // ONNX has no layouts

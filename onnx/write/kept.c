@@ -98,7 +98,7 @@ static egraph_status put_operand_at(eg_onnx_body *body, Onnx__NodeProto *node, s
   static char none[] = "";
   char **grown;
   size_t count = node->n_input > at + 1 ? node->n_input : at + 1;
-  EG_TRY(eg_arena_alloc(&body->writer->arena, count, sizeof *grown, &grown));
+  EG_NEW(&body->writer->arena, count, grown);
   for (size_t i = 0; i < count; i++)
     grown[i] = i < node->n_input ? node->input[i] : none;
   grown[at] = eg_onnx_borrowed(name);
@@ -134,14 +134,13 @@ static egraph_status convert_graph(eg_onnx_writer *w, int64_t from,
 static egraph_status copy_attributes(eg_onnx_writer *w, int64_t from,
                                      Onnx__NodeProto *inout) {
   Onnx__AttributeProto **list;
-  EG_TRY(eg_arena_alloc(&w->arena, inout->n_attribute, sizeof *list, &list));
+  EG_NEW(&w->arena, inout->n_attribute, list);
   for (size_t i = 0; i < inout->n_attribute; i++) {
     list[i] = inout->attribute[i];
     if (list[i]->g == NULL && list[i]->n_graphs == 0) continue;
     EG_TRY(eg_onnx_copy(&w->arena, list[i], &list[i]));
     if (list[i]->g != NULL) EG_TRY(convert_graph(w, from, &list[i]->g));
-    EG_TRY(eg_arena_alloc(&w->arena, list[i]->n_graphs, sizeof *list[i]->graphs,
-                          &list[i]->graphs));
+    EG_NEW(&w->arena, list[i]->n_graphs, list[i]->graphs);
     for (size_t k = 0; k < list[i]->n_graphs; k++) {
       list[i]->graphs[k] = inout->attribute[i]->graphs[k];
       EG_TRY(convert_graph(w, from, &list[i]->graphs[k]));
@@ -284,7 +283,7 @@ static egraph_status note_loading(eg_onnx_writer *w, const Onnx__NodeProto *fres
   int *dtype;
   uint32_t operand = 0;
   if (!eg_onnx_is_standard(fresh->domain)) return EGRAPH_OK;
-  EG_TRY(eg_arena_alloc(&w->arena, fresh->n_input, sizeof *dtype, &dtype));
+  EG_NEW(&w->arena, fresh->n_input, dtype);
   for (size_t i = 0; i < fresh->n_input; i++) {
     if (fresh->input[i][0] == '\0' || operand == node->input_count) continue;
     const eg_value_info *info = eg_graph_value(w->graph, node->inputs[operand++]);
@@ -304,8 +303,8 @@ static egraph_status write_record_node(eg_onnx_body *body, eg_graph_node id,
   Onnx__NodeProto *fresh;
   size_t operands, made;
   EG_TRY(eg_onnx_copy(&w->arena, old, &fresh));
-  EG_TRY(eg_arena_alloc(&w->arena, old->n_input, sizeof *fresh->input, &fresh->input));
-  EG_TRY(eg_arena_alloc(&w->arena, old->n_output, sizeof *fresh->output, &fresh->output));
+  EG_NEW(&w->arena, old->n_input, fresh->input);
+  EG_NEW(&w->arena, old->n_output, fresh->output);
   if (!rename_present(old->input, old->n_input, inputs, node.input_count, &fresh->input,
                       &operands) ||
       !rename_present(old->output, old->n_output, results, node.result_count,
@@ -327,8 +326,8 @@ static egraph_status write_record(eg_onnx_body *body, eg_graph_node id,
   const Onnx__GraphProto *graph = record->graph;
   const char **inputs, **results;
   if (graph == NULL) return damaged(w, id);
-  EG_TRY(eg_arena_alloc(&w->arena, node.input_count, sizeof *inputs, &inputs));
-  EG_TRY(eg_arena_alloc(&w->arena, node.result_count, sizeof *results, &results));
+  EG_NEW(&w->arena, node.input_count, inputs);
+  EG_NEW(&w->arena, node.result_count, results);
   for (uint32_t i = 0; i < node.input_count; i++)
     inputs[i] = w->value_names[node.inputs[i].id];
   for (uint32_t i = 0; i < node.result_count; i++)
@@ -368,8 +367,7 @@ static egraph_status read_record(eg_onnx_writer *w, eg_graph_node node,
   size_t size;
   const void *bytes = eg_graph_opaque_record(w->graph, node, &size);
   if (w->record_of == NULL)
-    EG_TRY(eg_arena_alloc(&w->arena, eg_graph_node_count(w->graph), sizeof *w->record_of,
-                          &w->record_of));
+    EG_NEW(&w->arena, eg_graph_node_count(w->graph), w->record_of);
   if (w->record_of[node.id] == NULL)
     EG_TRY(eg_onnx_unpack_record(w, eg_graph_opaque_type(w->graph, node), bytes, size,
                                  &w->record_of[node.id]));

@@ -304,8 +304,8 @@ static egraph_status mean_merge_gconv(eg_onnx_body *body, const eg_onnx_item *it
   eg_arena *arena = &body->writer->arena;
   const char **rows;
   Onnx__NodeProto *node;
-  EG_TRY(eg_arena_alloc(arena, (size_t)group, sizeof *rows, &rows));
-  EG_TRY(eg_arena_alloc(arena, (size_t)group, sizeof *sizes, &sizes));
+  EG_NEW(arena, (size_t)group, rows);
+  EG_NEW(arena, (size_t)group, sizes);
   for (int64_t g = 0; g < group; g++) {
     EG_TRY(eg_onnx_made_up(body, &rows[g]));
     sizes[g] = item->inputs[0].dims[0] / group;
@@ -389,8 +389,7 @@ static egraph_status gather_windows(eg_onnx_body *body, const char **inout, uint
   const char *indices;
   Onnx__NodeProto *node;
   *places = (size - (kernel - 1) * dilation - 1) / w->strides.data[i] + 1;
-  EG_TRY(eg_arena_alloc(&body->writer->arena, (size_t)(kernel * *places), sizeof *list,
-                        &list));
+  EG_NEW(&body->writer->arena, (size_t)(kernel * *places), list);
   for (int64_t at = 0; at < kernel * *places; at++)
     list[at] = at / *places * dilation + at % *places * w->strides.data[i];
   EG_TRY(eg_onnx_constant_ints(body, list, (uint32_t)(kernel * *places), &indices));
@@ -519,10 +518,10 @@ static egraph_status print_signature(const eg_onnx_item *item, eg_text *out) {
 static egraph_status formal_names(eg_onnx_writer *w, const char *prefix, uint32_t count,
                                   const char ***out) {
   enum { ROOM = 16 };
-  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof **out, out));
+  EG_NEW(&w->arena, count, *out);
   for (uint32_t i = 0; i < count; i++) {
     char *name;
-    EG_TRY(eg_arena_alloc(&w->arena, ROOM, 1, &name));
+    EG_NEW(&w->arena, ROOM, name);
     (void)snprintf(name, ROOM, "%s%" PRIu32, prefix, i);
     (*out)[i] = name;
   }
@@ -546,8 +545,7 @@ static egraph_status fill_function(eg_onnx_writer *w, const eg_onnx_item *item,
   function->input = (char **)inputs;
   function->n_output = item->result_count;
   function->output = (char **)outputs;
-  EG_TRY(eg_arena_alloc(&w->arena, op->attr_count, sizeof *function->attribute,
-                        &function->attribute));
+  EG_NEW(&w->arena, op->attr_count, function->attribute);
   function->n_attribute = op->attr_count;
   for (uint16_t i = 0; i < op->attr_count; i++)
     function->attribute[i] = eg_onnx_borrowed(op->attrs[i].name);
@@ -569,7 +567,7 @@ static egraph_status name_function(eg_onnx_writer *w, const char *op, const char
     number += strncmp(w->functions.data[i]->name, op, length) == 0 &&
               w->functions.data[i]->name[length] == '.';
   char *name;
-  EG_TRY(eg_arena_alloc(&w->arena, room, 1, &name));
+  EG_NEW(&w->arena, room, name);
   do
     (void)snprintf(name, room, "%s.%" PRIu32, op, ++number);
   while (is_function_name(w, name));
@@ -587,8 +585,7 @@ static egraph_status add_function(eg_onnx_writer *w, const eg_onnx_item *item,
   function->name = eg_onnx_borrowed(name);
   function->domain = domain;
   function->n_opset_import = 1;
-  EG_TRY(eg_arena_alloc(&w->arena, 1, sizeof *function->opset_import,
-                        &function->opset_import));
+  EG_NEW(&w->arena, 1, function->opset_import);
   function->opset_import[0] = w->opsets.data[0]; // the standard set comes first
   eg_onnx_body body = {
       .writer = w, .is_function = true, .has_constant_nodes = true, .stem = "t"};

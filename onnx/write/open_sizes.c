@@ -294,7 +294,7 @@ static egraph_status put_list(opener *o, const open_list *list) {
   uint32_t place = 0, count = 0;
   Onnx__NodeProto *node;
   EG_TRY(allow_zero(o, list));
-  EG_TRY(eg_arena_alloc(&o->writer->arena, list->count, sizeof *parts, &parts));
+  EG_NEW(&o->writer->arena, list->count, parts);
   for (uint32_t i = 0; i < list->count;) {
     uint32_t end = i;
     while (end < list->count && !eg_size_is_open(list->data[end]))
@@ -323,7 +323,7 @@ static egraph_status read_ints(opener *o, const Onnx__TensorProto *tensor,
       tensor->raw_data.data == NULL || count == 0)
     return EGRAPH_OK;
   int64_t *data;
-  EG_TRY(eg_arena_alloc(&o->writer->arena, count, sizeof *data, &data));
+  EG_NEW(&o->writer->arena, count, data);
   memcpy(data, tensor->raw_data.data, count * sizeof *data);
   *out_count = count;
   for (size_t i = 0; i < count; i++)

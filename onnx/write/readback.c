@@ -142,8 +142,8 @@ static egraph_status check_nodes(checker *c, Onnx__NodeProto *const *nodes,
   for (size_t n = 0; n < count; n++) {
     const Onnx__NodeProto *node = nodes[n];
     int *dtype, *result;
-    EG_TRY(eg_arena_alloc(c->arena, node->n_input, sizeof *dtype, &dtype));
-    EG_TRY(eg_arena_alloc(c->arena, node->n_output, sizeof *result, &result));
+    EG_NEW(c->arena, node->n_input, dtype);
+    EG_NEW(c->arena, node->n_output, result);
     for (size_t i = 0; i < node->n_input; i++)
       EG_TRY(use(c, node, node->input[i], &dtype[i]));
     for (eg_onnx_graphs g = {0}; eg_onnx_next_graph(node, &g);)
@@ -228,8 +228,7 @@ static egraph_status copy_without_weights(eg_onnx_writer *w, const Onnx__ModelPr
                                           Onnx__ModelProto *out) {
   Onnx__GraphProto *graph;
   EG_TRY(eg_onnx_copy(&w->arena, old->graph, &graph));
-  EG_TRY(eg_arena_alloc(&w->arena, graph->n_initializer, sizeof *graph->initializer,
-                        &graph->initializer));
+  EG_NEW(&w->arena, graph->n_initializer, graph->initializer);
   for (size_t i = 0; i < graph->n_initializer; i++) {
     Onnx__TensorProto *tensor = old->graph->initializer[i];
     graph->initializer[i] = tensor;
@@ -327,9 +326,9 @@ static egraph_status list_dims(eg_onnx_writer *w, reading *r,
   const eg_open_sizes *sizes = eg_graph_open_sizes(w->graph);
   uint32_t count = sizes != NULL ? eg_open_sizes_dim_count(sizes) : 0;
   eg_onnx_dim *dims;
-  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof *dims, &dims));
-  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof *r->ones, &r->ones));
-  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof *r->example, &r->example));
+  EG_NEW(&w->arena, count, dims);
+  EG_NEW(&w->arena, count, r->ones);
+  EG_NEW(&w->arena, count, r->example);
   for (uint32_t i = 0; i < count; i++) {
     const eg_open_dim *dim = eg_open_sizes_dim(sizes, i);
     r->ones[i] = 1;

@@ -39,7 +39,7 @@ static egraph_status put_item(eg_onnx_body *body, const eg_onnx_item *item,
   bool has_indices = item->attrs->op == EG_OP_MAX_POOL_INDICES;
   const char *op_type = has_indices ? "MaxPool" : info_of(item)->onnx, **inputs;
   uint32_t count = item->input_count + extra_count;
-  EG_TRY(eg_arena_alloc(&body->writer->arena, count, sizeof *inputs, &inputs));
+  EG_NEW(&body->writer->arena, count, inputs);
   for (uint32_t i = 0; i < item->input_count; i++)
     inputs[i] = item->input_names[i];
   for (uint32_t i = 0; i < extra_count; i++)
@@ -361,7 +361,7 @@ static egraph_status put_symbol(eg_onnx_body *body, Onnx__NodeProto *node,
   const eg_attr *value = eg_attr_at(item->attrs, slot);
   const char *own = info_of(item)->attrs[value - item->attrs->slots].symbols[value->i];
   char *word;
-  EG_TRY(eg_arena_alloc(&body->writer->arena, strlen(own) + 1, 1, &word));
+  EG_NEW(&body->writer->arena, strlen(own) + 1, word);
   for (size_t i = 0; own[i] != '\0'; i++)
     word[i] = own[i];
   for (char *dash = strchr(word, '-'); dash != NULL; dash = strchr(dash, '-'))

@@ -39,7 +39,7 @@ egraph_status eg_onnx_made_up(eg_onnx_body *body, const char **out) {
   size_t room = strlen(body->stem) + 16;
   char *name;
   uint32_t ignored;
-  EG_TRY(eg_arena_alloc(&w->arena, room, 1, &name));
+  EG_NEW(&w->arena, room, name);
   do
     (void)snprintf(name, room, "%s.%" PRIu32, body->stem, ++body->made);
   while (!body->is_function && eg_strmap_find(&w->names, name, &ignored));
@@ -52,7 +52,7 @@ egraph_status eg_onnx_made_up(eg_onnx_body *body, const char **out) {
 
 static egraph_status copy_names(eg_onnx_writer *w, const char *const *names,
                                 uint32_t count, char ***out) {
-  EG_TRY(eg_arena_alloc(&w->arena, count, sizeof **out, out));
+  EG_NEW(&w->arena, count, *out);
   for (uint32_t i = 0; i < count; i++)
     (*out)[i] = eg_onnx_borrowed(names[i]);
   return EGRAPH_OK;
@@ -87,7 +87,7 @@ egraph_status eg_onnx_put(eg_onnx_body *body, const char *op_type,
 egraph_status eg_onnx_take_nodes(const eg_onnx_body *body, Onnx__NodeProto ***out,
                                  size_t *out_count) {
   *out_count = body->nodes.len;
-  EG_TRY(eg_arena_alloc(&body->writer->arena, body->nodes.len, sizeof **out, out));
+  EG_NEW(&body->writer->arena, body->nodes.len, *out);
   if (body->nodes.len != 0)
     memcpy(*out, body->nodes.data, body->nodes.len * sizeof **out);
   return EGRAPH_OK;
@@ -141,7 +141,7 @@ egraph_status eg_onnx_put_ints(eg_onnx_body *body, Onnx__NodeProto *node,
                                const char *name, const int64_t *data, uint32_t len) {
   Onnx__AttributeProto *attr;
   PUT_ATTRIBUTE(INTS, &attr);
-  EG_TRY(eg_arena_alloc(&body->writer->arena, len, sizeof *data, &attr->ints));
+  EG_NEW(&body->writer->arena, len, attr->ints);
   if (len != 0) memcpy(attr->ints, data, len * sizeof *data);
   attr->n_ints = len;
   return EGRAPH_OK;
@@ -151,8 +151,7 @@ egraph_status eg_onnx_put_floats(eg_onnx_body *body, Onnx__NodeProto *node,
                                  const char *name, eg_floats list) {
   Onnx__AttributeProto *attr;
   PUT_ATTRIBUTE(FLOATS, &attr);
-  EG_TRY(eg_arena_alloc(&body->writer->arena, list.len, sizeof *attr->floats,
-                        &attr->floats));
+  EG_NEW(&body->writer->arena, list.len, attr->floats);
   for (uint32_t i = 0; i < list.len; i++)
     attr->floats[i] = (float)list.data[i];
   attr->n_floats = list.len;
@@ -173,8 +172,7 @@ egraph_status eg_onnx_put_strings(eg_onnx_body *body, Onnx__NodeProto *node,
                                   uint32_t count) {
   Onnx__AttributeProto *attr;
   PUT_ATTRIBUTE(STRINGS, &attr);
-  EG_TRY(
-      eg_arena_alloc(&body->writer->arena, count, sizeof *attr->strings, &attr->strings));
+  EG_NEW(&body->writer->arena, count, attr->strings);
   for (uint32_t i = 0; i < count; i++)
     attr->strings[i] =
         (ProtobufCBinaryData){strlen(values[i]), (uint8_t *)eg_onnx_borrowed(values[i])};
@@ -234,7 +232,7 @@ egraph_status eg_onnx_constant_ints(eg_onnx_body *body, const int64_t *data, uin
                                     const char **out) {
   eg_type type = eg_type_of(EGRAPH_INT64, 1, (const int64_t[]){len});
   int64_t *copy;
-  EG_TRY(eg_arena_alloc(&body->writer->arena, len, sizeof *copy, &copy));
+  EG_NEW(&body->writer->arena, len, copy);
   if (len != 0) memcpy(copy, data, len * sizeof *copy);
   return put_constant(body, &type, copy, out);
 }
@@ -243,7 +241,7 @@ egraph_status eg_onnx_constant_floats(eg_onnx_body *body, eg_floats list,
                                       const char **out) {
   eg_type type = eg_type_of(EGRAPH_FLOAT32, 1, (const int64_t[]){list.len});
   float *copy;
-  EG_TRY(eg_arena_alloc(&body->writer->arena, list.len, sizeof *copy, &copy));
+  EG_NEW(&body->writer->arena, list.len, copy);
   for (uint32_t i = 0; i < list.len; i++)
     copy[i] = (float)list.data[i];
   return put_constant(body, &type, copy, out);
@@ -265,7 +263,7 @@ egraph_status eg_onnx_constant_scalar(eg_onnx_body *body, egraph_dtype dtype,
 static egraph_status put_operand(eg_onnx_body *body, Onnx__NodeProto *node,
                                  const char *name) {
   char **grown;
-  EG_TRY(eg_arena_alloc(&body->writer->arena, node->n_input + 1, sizeof *grown, &grown));
+  EG_NEW(&body->writer->arena, node->n_input + 1, grown);
   for (size_t i = 0; i < node->n_input; i++)
     grown[i] = node->input[i];
   grown[node->n_input++] = eg_onnx_borrowed(name);
@@ -336,7 +334,7 @@ static egraph_status check_node(eg_onnx_body *body, const Onnx__NodeProto *node,
                                 const eg_onnx_item *item, eg_onnx_typed_names *known) {
   eg_onnx_writer *w = body->writer;
   int *dtype;
-  EG_TRY(eg_arena_alloc(&w->arena, node->n_input, sizeof *dtype, &dtype));
+  EG_NEW(&w->arena, node->n_input, dtype);
   for (size_t i = 0; i < node->n_input; i++)
     dtype[i] = type_of(known, node->input[i]);
   for (size_t i = 0; i < node->n_output; i++)
