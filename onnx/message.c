@@ -384,3 +384,28 @@ bool eg_onnx_next_graph(const Onnx__NodeProto *node, eg_onnx_graphs *inout) {
   }
   return false;
 }
+
+egraph_status eg_onnx_change_graphs(eg_arena *arena, eg_onnx_graph_change *change,
+                                    void *self, Onnx__AttributeProto *inout) {
+  Onnx__GraphProto *const *old = inout->graphs;
+  if (inout->g != NULL) EG_TRY(change(self, &inout->g));
+  EG_NEW(arena, inout->n_graphs, inout->graphs);
+  for (size_t i = 0; i < inout->n_graphs; i++) {
+    inout->graphs[i] = old[i];
+    EG_TRY(change(self, &inout->graphs[i]));
+  }
+  return EGRAPH_OK;
+}
+
+egraph_status eg_onnx_change_all_graphs(eg_arena *arena, eg_onnx_graph_change *change,
+                                        void *self, Onnx__NodeProto *inout) {
+  Onnx__AttributeProto *const *old = inout->attribute;
+  EG_NEW(arena, inout->n_attribute, inout->attribute);
+  for (size_t i = 0; i < inout->n_attribute; i++) {
+    inout->attribute[i] = old[i];
+    if (old[i]->g == NULL && old[i]->n_graphs == 0) continue;
+    EG_TRY(eg_onnx_copy(arena, old[i], &inout->attribute[i]));
+    EG_TRY(eg_onnx_change_graphs(arena, change, self, inout->attribute[i]));
+  }
+  return EGRAPH_OK;
+}

@@ -113,6 +113,15 @@ typedef struct eg_onnx_graphs {
 /// Moves to the next graph; false at the end.
 bool eg_onnx_next_graph(const Onnx__NodeProto *node, eg_onnx_graphs *inout);
 
+/// Replaces *inout by a copy of the graph with changes.
+typedef egraph_status eg_onnx_graph_change(void *self, Onnx__GraphProto **inout);
+/// Changes the graphs of an attribute, which is a copy.
+egraph_status eg_onnx_change_graphs(eg_arena *arena, eg_onnx_graph_change *change,
+                                    void *self, Onnx__AttributeProto *inout);
+/// Changes the graphs in all attributes of a node, which is a copy.
+egraph_status eg_onnx_change_all_graphs(eg_arena *arena, eg_onnx_graph_change *change,
+                                        void *self, Onnx__NodeProto *inout);
+
 /// Moves the raw data of the tensors into "<model_path>.data" and points the
 /// tensors there; small tensors keep their data. The file is replaced as a whole.
 /// Fails with EGRAPH_E_IO.

@@ -329,7 +329,8 @@ static egraph_status register_nodes(eg_onnx_reader *r) {
   const Onnx__GraphProto *graph = r->model->graph;
   for (size_t n = 0; n < graph->n_node; n++) {
     EG_TRY(eg_onnx_places_push(&r->nodes, (eg_onnx_place){graph->node[n], &r->whole}));
-    EG_TRY(eg_onnx_inner_names(r->alloc, graph->node[n], &r->reserved));
+    EG_TRY(eg_onnx_inner_names(r->alloc, graph->node[n], eg_onnx_defined_names,
+                               &r->reserved));
   }
   EG_TRY(eg_onnx_register_results(r, 0));
   for (size_t i = 0; i < graph->n_output; i++)

@@ -181,8 +181,9 @@ static egraph_status copy_initializers(eg_onnx_instance *instance,
 }
 
 // Copies a graph within a node of the body. The tensors that it defines get unique names.
-static egraph_status copy_graph(eg_onnx_instance *instance, const Onnx__GraphProto *old,
-                                Onnx__GraphProto **out) {
+static egraph_status copy_graph(void *self, Onnx__GraphProto **inout) {
+  eg_onnx_instance *instance = self;
+  const Onnx__GraphProto *old = *inout;
   eg_arena *arena = &instance->reader->arena;
   const size_t mark = instance->index.hidden.len;
   Onnx__GraphProto *graph;
@@ -198,7 +199,7 @@ static egraph_status copy_graph(eg_onnx_instance *instance, const Onnx__GraphPro
   for (size_t i = 0; i < old->n_node; i++)
     EG_TRY(copy_node(instance, old->node[i], &graph->node[i]));
   eg_onnx_scopes_leave(&instance->index, mark);
-  *out = graph;
+  *inout = graph;
   return EGRAPH_OK;
 }
 
@@ -213,10 +214,7 @@ static egraph_status copy_attribute(eg_onnx_instance *instance,
   if (old->t != NULL)
     EG_TRY(
         eg_onnx_instance_tensor(instance, old->t, eg_onnx_text(old->t->name), &attr->t));
-  if (old->g != NULL) EG_TRY(copy_graph(instance, old->g, &attr->g));
-  EG_NEW(arena, old->n_graphs, attr->graphs);
-  for (size_t i = 0; i < old->n_graphs; i++)
-    EG_TRY(copy_graph(instance, old->graphs[i], &attr->graphs[i]));
+  EG_TRY(eg_onnx_change_graphs(arena, copy_graph, instance, attr));
   *out = attr;
   return EGRAPH_OK;
 }

@@ -11,36 +11,20 @@
 #include "onnx/read/scopes.h"
 #include "onnx/sets/versions.h"
 
-EG_VEC_DEFINE(graph_list, const Onnx__GraphProto *);
-
 // ---- tensors that sub-graphs use ----------------------------------------------------
 
-static egraph_status push_graphs(const Onnx__NodeProto *node, graph_list *out) {
-  for (eg_onnx_graphs g = {0}; eg_onnx_next_graph(node, &g);)
-    EG_TRY(graph_list_push(out, g.graph));
-  return EGRAPH_OK;
-}
-
-// Lists all graphs within the node, outer ones first; *out is also the work list.
-static egraph_status collect_graphs(const Onnx__NodeProto *node, graph_list *out) {
-  EG_TRY(push_graphs(node, out));
-  for (size_t i = 0; i < out->len; i++)
-    for (size_t n = 0; n < out->data[i]->n_node; n++)
-      EG_TRY(push_graphs(out->data[i]->node[n], out));
-  return EGRAPH_OK;
-}
-
 egraph_status eg_onnx_inner_names(egraph_allocator alloc, const Onnx__NodeProto *node,
-                                  eg_strmap *out) {
-  EG_LOCAL(graph_list, graphs, alloc);
-  EG_LOCAL(eg_onnx_strings, names, alloc);
+                                  eg_onnx_names_in *names_in, eg_strmap *out) {
   uint32_t ignored;
-  EG_TRY(collect_graphs(node, &graphs));
-  for (size_t g = 0; g < graphs.len; g++)
-    EG_TRY(eg_onnx_defined_names(graphs.data[g], &names, NULL));
-  for (size_t i = 0; i < names.len; i++)
-    if (!eg_strmap_find(out, names.data[i], &ignored))
-      EG_TRY(eg_strmap_put(out, names.data[i], EG_ONNX_INNER_NAME));
+  for (eg_onnx_graphs g = {0}; eg_onnx_next_graph(node, &g);) {
+    EG_LOCAL(eg_onnx_strings, names, alloc);
+    EG_TRY(names_in(g.graph, &names, NULL));
+    for (size_t i = 0; i < names.len; i++)
+      if (!eg_strmap_find(out, names.data[i], &ignored))
+        EG_TRY(eg_strmap_put(out, names.data[i], EG_ONNX_INNER_NAME));
+    for (size_t n = 0; n < g.graph->n_node; n++)
+      EG_TRY(eg_onnx_inner_names(alloc, g.graph->node[n], names_in, out));
+  }
   return EGRAPH_OK;
 }
 
@@ -121,29 +105,21 @@ static bool has_graphs(const Onnx__NodeProto *node) {
   return eg_onnx_next_graph(node, &(eg_onnx_graphs){0});
 }
 
-typedef struct node_span {
-  Onnx__NodeProto *const *nodes;
-  size_t count;
-} node_span;
-EG_VEC_DEFINE(node_spans, node_span);
-
 // Adds the nodes in graphs of the listed nodes, and in functions that they call, to
 // `spans`, which is also the work list. Sets is_called [functions of the model].
-static egraph_status search_calls(const eg_onnx_reader *r, graph_list *graphs,
-                                  node_spans *spans, bool *is_called) {
-  for (size_t s = 0, g = 0; s < spans->len; s++)
+static egraph_status search_calls(const eg_onnx_reader *r, eg_onnx_node_spans *spans,
+                                  bool *is_called) {
+  for (size_t s = 0; s < spans->len; s++)
     for (size_t n = 0; n < spans->data[s].count; n++) {
       const Onnx__NodeProto *node = spans->data[s].nodes[n];
       uint32_t index;
-      EG_TRY(push_graphs(node, graphs));
-      for (; g < graphs->len; g++)
-        EG_TRY(node_spans_push(
-            spans, (node_span){graphs->data[g]->node, graphs->data[g]->n_node}));
+      EG_TRY(eg_onnx_push_graphs(node, spans));
       EG_TRY(eg_onnx_function_of(r, node, &index));
       if (index == UINT32_MAX || is_called[index]) continue;
       const Onnx__FunctionProto *function = r->model->functions[index];
       is_called[index] = true;
-      EG_TRY(node_spans_push(spans, (node_span){function->node, function->n_node}));
+      EG_TRY(eg_onnx_node_spans_push(
+          spans, (eg_onnx_node_span){function->node, function->n_node}));
     }
   return EGRAPH_OK;
 }
@@ -151,11 +127,10 @@ static egraph_status search_calls(const eg_onnx_reader *r, graph_list *graphs,
 /// Marks the functions that the graphs of a node call, directly or through functions.
 static egraph_status mark_called(eg_onnx_reader *r, const Onnx__NodeProto *node,
                                  bool *is_called) {
-  EG_LOCAL(graph_list, graphs, r->alloc);
-  EG_LOCAL(node_spans, spans, r->alloc);
+  EG_LOCAL(eg_onnx_node_spans, spans, r->alloc);
   Onnx__NodeProto *whole = (Onnx__NodeProto *)(uintptr_t)node;
-  EG_TRY(node_spans_push(&spans, (node_span){&whole, 1}));
-  return search_calls(r, &graphs, &spans, is_called);
+  EG_TRY(eg_onnx_node_spans_push(&spans, (eg_onnx_node_span){&whole, 1}));
+  return search_calls(r, &spans, is_called);
 }
 
 // Makes the model of a record, with operator sets, around `graph`, which the caller

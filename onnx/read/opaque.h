@@ -15,14 +15,17 @@
 
 #include "base/strmap.h"
 #include "onnx/message.h"
+#include "onnx/read/scopes.h"
 #include "pcg/graph/graph.h"
 
 /// The value that names of sub-graphs have in maps of names.
 enum { EG_ONNX_INNER_NAME = 1 };
 
-/// Adds the names that sub-graphs of a node define to `out`, unless `out` has them.
+/// Adds names in sub-graphs of a node to `out`, unless `out` has them: the names that
+/// `names_in` lists (read/scopes.h). Sub-graphs are nested at most EG_ONNX_MAX_DEPTH
+/// deep.
 egraph_status eg_onnx_inner_names(egraph_allocator alloc, const Onnx__NodeProto *node,
-                                  eg_strmap *out);
+                                  eg_onnx_names_in *names_in, eg_strmap *out);
 
 /// Operator types of the records of inputs and initializers.
 #define EG_ONNX_FOREIGN_INPUT EG_OPAQUE_LEAF "Input"

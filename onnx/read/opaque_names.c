@@ -83,9 +83,8 @@ static egraph_status define_all(renaming *r, const Onnx__GraphProto *graph) {
   return EGRAPH_OK;
 }
 
-static egraph_status rename_graphs(renaming *r, Onnx__NodeProto *inout);
-
-static egraph_status rename_graph(renaming *r, Onnx__GraphProto **inout) {
+static egraph_status rename_graph(void *self, Onnx__GraphProto **inout) {
+  renaming *r = self;
   const size_t mark = r->scopes.hidden.len;
   const Onnx__GraphProto *old = *inout;
   Onnx__GraphProto *graph;
@@ -102,48 +101,10 @@ static egraph_status rename_graph(renaming *r, Onnx__GraphProto **inout) {
     Onnx__NodeProto *node = graph->node[i];
     EG_TRY(rename_list(r, node->n_input, &node->input));
     EG_TRY(rename_list(r, node->n_output, &node->output));
-    EG_TRY(rename_graphs(r, node));
+    EG_TRY(eg_onnx_change_all_graphs(&r->writer->arena, rename_graph, r, node));
   }
   eg_onnx_scopes_leave(&r->scopes, mark);
   *inout = graph;
-  return EGRAPH_OK;
-}
-
-static egraph_status rename_attribute(renaming *r, Onnx__AttributeProto **inout) {
-  const Onnx__AttributeProto *old = *inout;
-  Onnx__AttributeProto *attr;
-  if (old->g == NULL && old->n_graphs == 0) return EGRAPH_OK;
-  EG_TRY(eg_onnx_copy(&r->writer->arena, old, &attr));
-  if (attr->g != NULL) EG_TRY(rename_graph(r, &attr->g));
-  EG_NEW(&r->writer->arena, old->n_graphs, attr->graphs);
-  for (size_t i = 0; i < old->n_graphs; i++) {
-    attr->graphs[i] = old->graphs[i];
-    EG_TRY(rename_graph(r, &attr->graphs[i]));
-  }
-  *inout = attr;
-  return EGRAPH_OK;
-}
-
-static egraph_status rename_graphs(renaming *r, Onnx__NodeProto *inout) {
-  Onnx__AttributeProto **list;
-  EG_NEW(&r->writer->arena, inout->n_attribute, list);
-  for (size_t i = 0; i < inout->n_attribute; i++) {
-    list[i] = inout->attribute[i];
-    EG_TRY(rename_attribute(r, &list[i]));
-  }
-  inout->attribute = list;
-  return EGRAPH_OK;
-}
-
-static egraph_status list_initializers(renaming *r, const Onnx__NodeProto *node) {
-  for (eg_onnx_graphs g = {0}; eg_onnx_next_graph(node, &g);) {
-    EG_LOCAL(eg_onnx_strings, names, r->writer->alloc);
-    EG_TRY(eg_onnx_initializer_names(g.graph, &names));
-    for (size_t i = 0; i < names.len; i++)
-      EG_TRY(eg_strmap_put(&r->initializers, names.data[i], 0));
-    for (size_t n = 0; n < g.graph->n_node; n++)
-      EG_TRY(list_initializers(r, g.graph->node[n]));
-  }
   return EGRAPH_OK;
 }
 
@@ -180,8 +141,9 @@ egraph_status eg_onnx_rename_within(eg_onnx_body *body, const Onnx__GraphProto *
   EG_LOCAL(renaming, r, body->writer->alloc);
   r.body = body;
   r.writer = body->writer;
-  EG_TRY(list_initializers(&r, inout));
+  EG_TRY(eg_onnx_inner_names(r.writer->alloc, inout, eg_onnx_initializer_names,
+                             &r.initializers));
   for (size_t i = 0; i < record->n_input; i++)
     EG_TRY(bind_capture(&r, record, captures, i));
-  return rename_graphs(&r, inout);
+  return eg_onnx_change_all_graphs(&r.writer->arena, rename_graph, &r, inout);
 }

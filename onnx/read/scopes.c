@@ -38,20 +38,20 @@ static egraph_status add_name(eg_onnx_strings *names, const char *name) {
 }
 
 egraph_status eg_onnx_initializer_names(const Onnx__GraphProto *graph,
-                                        eg_onnx_strings *out) {
+                                        eg_onnx_strings *out, size_t *out_initializers) {
+  const size_t before = out->len;
   for (size_t i = 0; i < graph->n_initializer; i++)
     EG_TRY(add_name(out, graph->initializer[i]->name));
   for (size_t i = 0; i < graph->n_sparse_initializer; i++)
     if (graph->sparse_initializer[i]->values != NULL)
       EG_TRY(add_name(out, graph->sparse_initializer[i]->values->name));
+  if (out_initializers != NULL) *out_initializers = out->len - before;
   return EGRAPH_OK;
 }
 
 egraph_status eg_onnx_defined_names(const Onnx__GraphProto *graph, eg_onnx_strings *out,
                                     size_t *out_initializers) {
-  const size_t before = out->len;
-  EG_TRY(eg_onnx_initializer_names(graph, out));
-  if (out_initializers != NULL) *out_initializers = out->len - before;
+  EG_TRY(eg_onnx_initializer_names(graph, out, out_initializers));
   for (size_t i = 0; i < graph->n_input; i++)
     EG_TRY(add_name(out, graph->input[i]->name));
   for (size_t n = 0; n < graph->n_node; n++)

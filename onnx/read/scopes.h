@@ -35,12 +35,11 @@ bool eg_onnx_scopes_find(const eg_onnx_scopes *scopes, const char *name, uint32_
 /// Restores the names that were defined at the mark, an earlier length of `hidden`.
 void eg_onnx_scopes_leave(eg_onnx_scopes *scopes, size_t mark);
 
-/// Appends the names of a graph's initializers.
-egraph_status eg_onnx_initializer_names(const Onnx__GraphProto *graph,
-                                        eg_onnx_strings *out);
-/// Appends the names that a graph defines: first *out_initializers initializers (NULL:
-/// not wanted), then operands and results.
-egraph_status eg_onnx_defined_names(const Onnx__GraphProto *graph, eg_onnx_strings *out,
-                                    size_t *out_initializers);
+/// Lists names of a graph; *out_initializers (may be NULL) is the number of initializers.
+typedef egraph_status eg_onnx_names_in(const Onnx__GraphProto *graph,
+                                       eg_onnx_strings *out, size_t *out_initializers);
+/// eg_onnx_initializer_names appends the names of a graph's initializers,
+/// eg_onnx_defined_names these, and then the names of operands and results.
+eg_onnx_names_in eg_onnx_initializer_names, eg_onnx_defined_names;
 
 #endif

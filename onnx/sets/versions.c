@@ -94,11 +94,12 @@ eg_onnx_sets eg_onnx_sets_of(const char *op_type, int64_t opset) {
 
 // ---- graphs within nodes ------------------------------------------------------------
 
-typedef struct node_span {
-  Onnx__NodeProto *const *nodes;
-  size_t count;
-} node_span;
-EG_VEC_DEFINE(node_spans, node_span);
+egraph_status eg_onnx_push_graphs(const Onnx__NodeProto *node, eg_onnx_node_spans *out) {
+  for (eg_onnx_graphs g = {0}; eg_onnx_next_graph(node, &g);)
+    EG_TRY(eg_onnx_node_spans_push(out,
+                                   (eg_onnx_node_span){g.graph->node, g.graph->n_node}));
+  return EGRAPH_OK;
+}
 
 static void meet(eg_onnx_sets own, const Onnx__NodeProto *node, eg_onnx_span *inout) {
   if (own.first > inout->sets.first) {
@@ -115,13 +116,12 @@ egraph_status eg_onnx_narrow(egraph_allocator alloc, Onnx__NodeProto *const *nod
                              size_t count, int64_t opset,
                              eg_onnx_sets (*sets_of)(const char *, int64_t),
                              eg_onnx_span *inout) {
-  EG_LOCAL(node_spans, open, alloc); // also the work list
-  EG_TRY(node_spans_push(&open, (node_span){nodes, count}));
+  EG_LOCAL(eg_onnx_node_spans, open, alloc); // also the work list
+  EG_TRY(eg_onnx_node_spans_push(&open, (eg_onnx_node_span){nodes, count}));
   for (size_t i = 0; i < open.len; i++)
     for (size_t n = 0; n < open.data[i].count; n++) {
       const Onnx__NodeProto *node = open.data[i].nodes[n];
-      for (eg_onnx_graphs g = {0}; eg_onnx_next_graph(node, &g);)
-        EG_TRY(node_spans_push(&open, (node_span){g.graph->node, g.graph->n_node}));
+      EG_TRY(eg_onnx_push_graphs(node, &open));
       // Strings within graphs may be absent.
       if (node->op_type != NULL && eg_onnx_is_standard(node->domain))
         meet(sets_of(node->op_type, opset), node, inout);

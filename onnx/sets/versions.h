@@ -30,6 +30,15 @@ static inline bool eg_onnx_sets_have(eg_onnx_sets sets, int64_t opset) {
 /// Returns the sets from this version of an operator up to the next one that does more
 /// than add types. All sets if the operator is not known.
 eg_onnx_sets eg_onnx_sets_of(const char *op_type, int64_t opset);
+/// A list of nodes: of a graph, or of a function.
+typedef struct eg_onnx_node_span {
+  Onnx__NodeProto *const *nodes;
+  size_t count;
+} eg_onnx_node_span;
+EG_VEC_DEFINE(eg_onnx_node_spans, eg_onnx_node_span);
+/// Appends the nodes of each graph within a node.
+egraph_status eg_onnx_push_graphs(const Onnx__NodeProto *node, eg_onnx_node_spans *out);
+
 /// A range of operator sets, and the nodes that exclude the sets before and after it
 /// (NULL: no node does).
 typedef struct eg_onnx_span {

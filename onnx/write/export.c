@@ -129,8 +129,8 @@ static egraph_status write_leaves(eg_onnx_body *body) {
 
 // ---- nodes --------------------------------------------------------------------------
 
-static egraph_status names_of(eg_onnx_writer *w, const eg_value *values, uint32_t count,
-                              const char ***out) {
+egraph_status eg_onnx_names_of(eg_onnx_writer *w, const eg_value *values, uint32_t count,
+                               const char ***out) {
   EG_NEW(&w->arena, count, *out);
   for (uint32_t i = 0; i < count; i++)
     (*out)[i] = w->value_names[values[i].id];
@@ -151,8 +151,8 @@ static egraph_status write_known(eg_onnx_body *body, const eg_graph_node_info *n
   eg_onnx_writer *w = body->writer;
   const char **inputs, **results;
   eg_type *input_types, *result_types;
-  EG_TRY(names_of(w, node->inputs, node->input_count, &inputs));
-  EG_TRY(names_of(w, node->results, node->result_count, &results));
+  EG_TRY(eg_onnx_names_of(w, node->inputs, node->input_count, &inputs));
+  EG_TRY(eg_onnx_names_of(w, node->results, node->result_count, &results));
   EG_TRY(types_of(w, node->inputs, node->input_count, &input_types));
   EG_TRY(types_of(w, node->results, node->result_count, &result_types));
   eg_onnx_item item = {.name = node->name,
@@ -381,11 +381,10 @@ typedef struct attempt {
 static egraph_status export_in(const eg_graph *graph, int64_t opset,
                                uint32_t most_unloaded, const char *data_path,
                                attempt *out) {
-  eg_onnx_writer writer;
+  EG_OWNED(eg_onnx_writer, writer);
   *out = (attempt){.unloaded = 0};
   eg_onnx_writer_init(&writer, eg_graph_allocator(graph), graph, opset);
-  eg_onnx_body body = {.writer = &writer, .stem = "value"};
-  eg_onnx_nodes_init(&body.nodes, writer.alloc);
+  EG_LOCAL_WITH(eg_onnx_body, body, writer.alloc, .writer = &writer, .stem = "value");
   egraph_status status = write_graph(&body);
   if (status == EGRAPH_OK && eg_graph_open_sizes(graph) != NULL)
     status = eg_onnx_open_body(&body);
@@ -393,8 +392,6 @@ static egraph_status export_in(const eg_graph *graph, int64_t opset,
   out->unloaded = writer.unloaded;
   if (status == EGRAPH_OK && out->unloaded <= most_unloaded)
     status = pack_model(&body, data_path, &out->packed);
-  eg_onnx_nodes_deinit(&body.nodes);
-  eg_onnx_writer_deinit(&writer);
   return status;
 }
 

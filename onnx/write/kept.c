@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/owner.h"
 #include "onnx/message.h"
 #include "onnx/onnx.h"
 #include "onnx/read/opaque.h"
@@ -93,20 +94,6 @@ static const Onnx__AttributeProto *take_attribute(Onnx__NodeProto *node,
   return found;
 }
 
-static egraph_status put_operand_at(eg_onnx_body *body, Onnx__NodeProto *node, size_t at,
-                                    const char *name) {
-  static char none[] = "";
-  char **grown;
-  size_t count = node->n_input > at + 1 ? node->n_input : at + 1;
-  EG_NEW(&body->writer->arena, count, grown);
-  for (size_t i = 0; i < count; i++)
-    grown[i] = i < node->n_input ? node->input[i] : none;
-  grown[at] = eg_onnx_borrowed(name);
-  node->input = grown;
-  node->n_input = count;
-  return EGRAPH_OK;
-}
-
 static egraph_status move_attribute(eg_onnx_body *body, const moved *move,
                                     Onnx__NodeProto *node) {
   const char *name;
@@ -123,32 +110,18 @@ static egraph_status move_attribute(eg_onnx_body *body, const moved *move,
     return EG_FAIL(EGRAPH_E_UNSUPPORTED, "attribute '%s' is too long", move->attribute);
   EG_TRY(eg_onnx_constant_ints(body, is_list ? attr->ints : &attr->i,
                                is_list ? (uint32_t)attr->n_ints : 1, &name));
-  return put_operand_at(body, node, move->operand, name);
+  return eg_onnx_put_operand(body, node, move->operand, name);
 }
 
 // ---- graphs -------------------------------------------------------------------------
 
-static egraph_status convert_graph(eg_onnx_writer *w, int64_t from,
-                                   Onnx__GraphProto **inout);
+/// Operator sets of a conversion: from `from` to the writer's.
+typedef struct conversion {
+  eg_onnx_writer *writer;
+  int64_t from;
+} conversion;
 
-static egraph_status copy_attributes(eg_onnx_writer *w, int64_t from,
-                                     Onnx__NodeProto *inout) {
-  Onnx__AttributeProto **list;
-  EG_NEW(&w->arena, inout->n_attribute, list);
-  for (size_t i = 0; i < inout->n_attribute; i++) {
-    list[i] = inout->attribute[i];
-    if (list[i]->g == NULL && list[i]->n_graphs == 0) continue;
-    EG_TRY(eg_onnx_copy(&w->arena, list[i], &list[i]));
-    if (list[i]->g != NULL) EG_TRY(convert_graph(w, from, &list[i]->g));
-    EG_NEW(&w->arena, list[i]->n_graphs, list[i]->graphs);
-    for (size_t k = 0; k < list[i]->n_graphs; k++) {
-      list[i]->graphs[k] = inout->attribute[i]->graphs[k];
-      EG_TRY(convert_graph(w, from, &list[i]->graphs[k]));
-    }
-  }
-  inout->attribute = list;
-  return EGRAPH_OK;
-}
+static egraph_status convert_graph(void *self, Onnx__GraphProto **inout);
 
 // Converts a node, and nodes of graphs within it, from set `from` to the set that is
 // written; new constants go into the body before the node. `inout` is a copy whose lists
@@ -156,7 +129,8 @@ static egraph_status copy_attributes(eg_onnx_writer *w, int64_t from,
 static egraph_status convert_node(eg_onnx_body *body, int64_t from,
                                   Onnx__NodeProto *inout) {
   int64_t opset = body->writer->opset;
-  EG_TRY(copy_attributes(body->writer, from, inout));
+  conversion c = {body->writer, from};
+  EG_TRY(eg_onnx_change_all_graphs(&c.writer->arena, convert_graph, &c, inout));
   if (inout->op_type == NULL || !eg_onnx_is_standard(inout->domain) ||
       eg_onnx_sets_have(eg_onnx_sets_of(inout->op_type, from), opset))
     return EGRAPH_OK;
@@ -179,14 +153,12 @@ static egraph_status convert_nodes(eg_onnx_body *body, int64_t from,
 }
 
 // Replaces *inout by a converted copy of the graph; its new constants are nodes.
-static egraph_status convert_graph(eg_onnx_writer *w, int64_t from,
-                                   Onnx__GraphProto **inout) {
-  EG_TRY(eg_onnx_copy(&w->arena, *inout, inout));
-  eg_onnx_body body = {.writer = w, .has_constant_nodes = true, .stem = "constant"};
-  eg_onnx_nodes_init(&body.nodes, w->alloc);
-  egraph_status status = convert_nodes(&body, from, *inout);
-  eg_onnx_nodes_deinit(&body.nodes);
-  return status;
+static egraph_status convert_graph(void *self, Onnx__GraphProto **inout) {
+  const conversion *c = self;
+  EG_LOCAL_WITH(eg_onnx_body, body, c->writer->alloc, .writer = c->writer,
+                .has_constant_nodes = true, .stem = "constant");
+  EG_TRY(eg_onnx_copy(&c->writer->arena, *inout, inout));
+  return convert_nodes(&body, c->from, *inout);
 }
 
 egraph_status eg_onnx_add_opset(eg_onnx_writer *writer, const char *domain,
@@ -326,12 +298,8 @@ static egraph_status write_record(eg_onnx_body *body, eg_graph_node id,
   const Onnx__GraphProto *graph = record->graph;
   const char **inputs, **results;
   if (graph == NULL) return damaged(w, id);
-  EG_NEW(&w->arena, node.input_count, inputs);
-  EG_NEW(&w->arena, node.result_count, results);
-  for (uint32_t i = 0; i < node.input_count; i++)
-    inputs[i] = w->value_names[node.inputs[i].id];
-  for (uint32_t i = 0; i < node.result_count; i++)
-    results[i] = w->value_names[node.results[i].id];
+  EG_TRY(eg_onnx_names_of(w, node.inputs, node.input_count, &inputs));
+  EG_TRY(eg_onnx_names_of(w, node.results, node.result_count, &results));
   int64_t opset = eg_onnx_standard_opset(record->opset_import, record->n_opset_import);
   if (graph->n_node == 1)
     return write_record_node(body, id, opset, graph, inputs, results);
@@ -381,7 +349,8 @@ egraph_status eg_onnx_reserve_opaque(eg_onnx_writer *writer, eg_graph_node node)
   if (record->graph == NULL) return damaged(writer, node);
   EG_TRY(add_surroundings(writer, record));
   return record->graph->n_node == 1
-             ? eg_onnx_inner_names(writer->alloc, record->graph->node[0], &writer->names)
+             ? eg_onnx_inner_names(writer->alloc, record->graph->node[0],
+                                   eg_onnx_defined_names, &writer->names)
              : EGRAPH_OK;
 }
 

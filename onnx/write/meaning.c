@@ -9,24 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/owner.h"
 #include "onnx/write/writer.h"
 #include "ops/meaning.h"
 #include "pcg/graph/attr_list.h"
 #include "pcg/graph/node_spec.h"
 
 typedef egraph_status (*meaning_writer)(eg_onnx_body *body, const eg_onnx_item *item);
-
-static eg_ints ints_of(const eg_onnx_item *item, eg_attr_slot slot) {
-  return eg_attr_at(item->attrs, slot)->ints;
-}
-
-static int64_t int_of(const eg_onnx_item *item, eg_attr_slot slot) {
-  return eg_attr_at(item->attrs, slot)->i;
-}
-
-static double float_of(const eg_onnx_item *item, eg_attr_slot slot) {
-  return eg_attr_at(item->attrs, slot)->f;
-}
 
 static egraph_status unary(eg_onnx_body *body, const char *op, const char *x,
                            const char *result, const char **out) {
@@ -103,7 +92,7 @@ static egraph_status put_gelu(eg_onnx_body *body, const char *x, egraph_dtype dt
 
 static egraph_status mean_gelu(eg_onnx_body *body, const eg_onnx_item *item) {
   return put_gelu(body, item->input_names[0], item->inputs[0].dtype,
-                  int_of(item, EG_A_GELU_APPROXIMATE) != 0, item->result_names[0]);
+                  eg_item_int(item, EG_A_GELU_APPROXIMATE) != 0, item->result_names[0]);
 }
 
 // Emits a standard operator with attribute alpha.
@@ -154,8 +143,9 @@ static egraph_status finish_sum(eg_onnx_body *body, const eg_onnx_item *item,
                                 eg_attr_slot beta) {
   if (item->input_count > 3)
     EG_TRY(binary(body, "Add", x, item->input_names[3], NULL, &x));
-  return put_act(body, (eg_act)int_of(item, act), float_of(item, alpha),
-                 float_of(item, beta), item->inputs[0].dtype, x, item->result_names[0]);
+  return put_act(body, (eg_act)eg_item_int(item, act), eg_item_float(item, alpha),
+                 eg_item_float(item, beta), item->inputs[0].dtype, x,
+                 item->result_names[0]);
 }
 
 static egraph_status mean_conv(eg_onnx_body *body, const eg_onnx_item *item) {
@@ -193,9 +183,9 @@ static egraph_status swap_last(eg_onnx_body *body, const char *x, uint32_t rank,
 
 static egraph_status mean_matmul(eg_onnx_body *body, const eg_onnx_item *item) {
   const char *a = item->input_names[0], *b = item->input_names[1], *sum;
-  if (int_of(item, EG_A_MATMUL_TRANS_A) != 0)
+  if (eg_item_int(item, EG_A_MATMUL_TRANS_A) != 0)
     EG_TRY(swap_last(body, a, item->inputs[0].rank, &a));
-  if (int_of(item, EG_A_MATMUL_TRANS_B) != 0)
+  if (eg_item_int(item, EG_A_MATMUL_TRANS_B) != 0)
     EG_TRY(swap_last(body, b, item->inputs[1].rank, &b));
   EG_TRY(binary(body, "MatMul", a, b, NULL, &sum));
   if (item->input_count > 2)
@@ -231,11 +221,11 @@ static egraph_status scale_to_one(eg_onnx_body *body, const char *x, egraph_dtyp
 
 static egraph_status mean_rms_norm(eg_onnx_body *body, const eg_onnx_item *item) {
   const eg_type *x = &item->inputs[0];
-  int64_t axis = int_of(item, EG_A_RMS_NORM_AXIS);
+  int64_t axis = eg_item_int(item, EG_A_RMS_NORM_AXIS);
   const char *scaled;
   EG_TRY(scale_to_one(body, item->input_names[0], x->dtype,
                       (uint32_t)(axis < 0 ? axis + (int64_t)x->rank : axis), x->rank,
-                      float_of(item, EG_A_RMS_NORM_EPSILON), &scaled));
+                      eg_item_float(item, EG_A_RMS_NORM_EPSILON), &scaled));
   return binary(body, "Mul", scaled, item->input_names[1], item->result_names[0], NULL);
 }
 
@@ -250,7 +240,7 @@ static egraph_status reshape(eg_onnx_body *body, const char *x, const int64_t *d
 static egraph_status mean_group_norm(eg_onnx_body *body, const eg_onnx_item *item) {
   const eg_type *x = &item->inputs[0];
   int64_t per_channel[EGRAPH_MAX_RANK];
-  int64_t groups = int_of(item, EG_A_GROUP_NORM_NUM_GROUPS);
+  int64_t groups = eg_item_int(item, EG_A_GROUP_NORM_NUM_GROUPS);
   const int64_t rows[3] = {0, groups, -1}; // 0: the dimension of the operand
   const char *row, *mean, *scale, *bias, *shape;
   for (uint32_t i = 0; i < x->rank; i++)
@@ -258,8 +248,8 @@ static egraph_status mean_group_norm(eg_onnx_body *body, const eg_onnx_item *ite
   EG_TRY(reshape(body, item->input_names[0], rows, 3, NULL, &row));
   EG_TRY(reduce_mean(body, row, 2, 3, &mean));
   EG_TRY(binary(body, "Sub", row, mean, NULL, &row));
-  EG_TRY(scale_to_one(body, row, x->dtype, 2, 3, float_of(item, EG_A_GROUP_NORM_EPSILON),
-                      &row));
+  EG_TRY(scale_to_one(body, row, x->dtype, 2, 3,
+                      eg_item_float(item, EG_A_GROUP_NORM_EPSILON), &row));
   EG_TRY(eg_onnx_put(body, "Shape", &item->input_names[0], 1, NULL, &shape, NULL));
   EG_TRY(binary(body, "Reshape", row, shape, NULL, &row));
   EG_TRY(reshape(body, item->input_names[1], per_channel, x->rank, NULL, &scale));
@@ -279,7 +269,7 @@ static egraph_status put_pad(eg_onnx_body *body, const char *x, egraph_dtype dty
 
 static egraph_status mean_enlarge(eg_onnx_body *body, const eg_onnx_item *item) {
   const eg_type *w = &item->inputs[0];
-  eg_ints kernel = ints_of(item, EG_A_ENLARGE_KERNEL_SHAPE);
+  eg_ints kernel = eg_item_ints(item, EG_A_ENLARGE_KERNEL_SHAPE);
   int64_t pads[2 * EGRAPH_MAX_RANK] = {0};
   for (uint32_t i = 0; i < kernel.len; i++)
     pads[2 + i] = pads[w->rank + 2 + i] = (kernel.data[i] - w->dims[2 + i]) / 2;
@@ -292,7 +282,7 @@ static egraph_status mean_enlarge(eg_onnx_body *body, const eg_onnx_item *item) 
 static egraph_status place_group(eg_onnx_body *body, const eg_onnx_item *item, int64_t g,
                                  const char *rows, const char **out) {
   const eg_type *w = &item->inputs[0];
-  int64_t count = int_of(item, EG_A_MERGE_GCONV_COUNT), place = g % count;
+  int64_t count = eg_item_int(item, EG_A_MERGE_GCONV_COUNT), place = g % count;
   int64_t pads[2 * EGRAPH_MAX_RANK] = {0};
   pads[1] = place * w->dims[1];
   pads[w->rank + 1] = (count - 1 - place) * w->dims[1];
@@ -300,7 +290,7 @@ static egraph_status place_group(eg_onnx_body *body, const eg_onnx_item *item, i
 }
 
 static egraph_status mean_merge_gconv(eg_onnx_body *body, const eg_onnx_item *item) {
-  int64_t group = int_of(item, EG_A_MERGE_GCONV_GROUP), *sizes;
+  int64_t group = eg_item_int(item, EG_A_MERGE_GCONV_GROUP), *sizes;
   eg_arena *arena = &body->writer->arena;
   const char **rows;
   Onnx__NodeProto *node;
@@ -347,7 +337,7 @@ static egraph_status put_eye(eg_onnx_body *body, egraph_dtype dtype, int64_t n,
 }
 
 static egraph_status mean_eye(eg_onnx_body *body, const eg_onnx_item *item) {
-  return put_eye(body, item->results[0].dtype, int_of(item, EG_A_EYE_N),
+  return put_eye(body, item->results[0].dtype, eg_item_int(item, EG_A_EYE_N),
                  item->result_names[0], NULL);
 }
 
@@ -368,7 +358,7 @@ static egraph_status mean_conv_identity(eg_onnx_body *body, const eg_onnx_item *
   const char *eye, *kernel, *times;
   for (uint32_t i = 0; i < result->rank; i++) {
     shape[i] = i < 2 ? result->dims[1] : 1;
-    repeats[i] = i == 0 ? int_of(item, EG_A_CONV_IDENTITY_GROUP) : 1;
+    repeats[i] = i == 0 ? eg_item_int(item, EG_A_CONV_IDENTITY_GROUP) : 1;
     if (i >= 2) pads[i] = pads[result->rank + i] = (result->dims[i] - 1) / 2;
   }
   EG_TRY(put_eye(body, result->dtype, result->dims[1], NULL, &eye));
@@ -478,12 +468,13 @@ static meaning_writer meaning_of(eg_op op, int64_t opset) {
 // standard operators have none of these.
 static bool is_plain_contraction(const eg_onnx_item *item) {
   if (item->attrs->op == EG_OP_CONV_TRANSPOSE)
-    return int_of(item, EG_A_CONV_TRANSPOSE_ALGORITHM) == EG_CONV_DIRECT;
+    return eg_item_int(item, EG_A_CONV_TRANSPOSE_ALGORITHM) == EG_CONV_DIRECT;
   if (item->attrs->op == EG_OP_CONV)
-    return int_of(item, EG_A_CONV_ACT) == EG_ACT_NONE && item->input_count <= 3 &&
-           int_of(item, EG_A_CONV_ALGORITHM) == EG_CONV_DIRECT;
-  return int_of(item, EG_A_MATMUL_ACT) == EG_ACT_NONE && item->input_count == 2 &&
-         int_of(item, EG_A_MATMUL_TRANS_A) == 0 && int_of(item, EG_A_MATMUL_TRANS_B) == 0;
+    return eg_item_int(item, EG_A_CONV_ACT) == EG_ACT_NONE && item->input_count <= 3 &&
+           eg_item_int(item, EG_A_CONV_ALGORITHM) == EG_CONV_DIRECT;
+  return eg_item_int(item, EG_A_MATMUL_ACT) == EG_ACT_NONE && item->input_count == 2 &&
+         eg_item_int(item, EG_A_MATMUL_TRANS_A) == 0 &&
+         eg_item_int(item, EG_A_MATMUL_TRANS_B) == 0;
 }
 
 bool eg_onnx_needs_function(const eg_onnx_item *item, int64_t opset) {
@@ -587,12 +578,9 @@ static egraph_status add_function(eg_onnx_writer *w, const eg_onnx_item *item,
   function->n_opset_import = 1;
   EG_NEW(&w->arena, 1, function->opset_import);
   function->opset_import[0] = w->opsets.data[0]; // the standard set comes first
-  eg_onnx_body body = {
-      .writer = w, .is_function = true, .has_constant_nodes = true, .stem = "t"};
-  eg_onnx_nodes_init(&body.nodes, w->alloc);
-  egraph_status status = fill_function(w, item, &body, function);
-  eg_onnx_nodes_deinit(&body.nodes);
-  EG_TRY(status);
+  EG_LOCAL_WITH(eg_onnx_body, body, w->alloc, .writer = w, .is_function = true,
+                .has_constant_nodes = true, .stem = "t");
+  EG_TRY(fill_function(w, item, &body, function));
   *out = function;
   return eg_onnx_functions_push(&w->functions, function);
 }
@@ -619,23 +607,19 @@ static egraph_status compare_bodies(egraph_allocator alloc, const Onnx__Function
 
 egraph_status eg_onnx_is_own_body(egraph_allocator alloc, const eg_onnx_item *item,
                                   const Onnx__FunctionProto *function, bool *out) {
-  eg_onnx_writer w;
   Onnx__FunctionProto own = ONNX__FUNCTION_PROTO__INIT;
   int64_t opset =
       eg_onnx_standard_opset(function->opset_import, function->n_opset_import);
   *out = false;
   if (opset < 1 || opset > eg_onnx_newest_opset() || !eg_onnx_needs_function(item, opset))
     return EGRAPH_OK;
+  EG_OWNED(eg_onnx_writer, w);
   eg_onnx_writer_init(&w, alloc, NULL, opset);
-  eg_onnx_body body = {
-      .writer = &w, .is_function = true, .has_constant_nodes = true, .stem = "t"};
-  eg_onnx_nodes_init(&body.nodes, alloc);
+  EG_LOCAL_WITH(eg_onnx_body, body, alloc, .writer = &w, .is_function = true,
+                .has_constant_nodes = true, .stem = "t");
   egraph_status status = fill_function(&w, item, &body, &own);
   if (status == EGRAPH_OK) status = compare_bodies(alloc, &own, function, out);
-  if (w.is_faulty) status = EGRAPH_OK; // we would not write the item in this set
-  eg_onnx_nodes_deinit(&body.nodes);
-  eg_onnx_writer_deinit(&w);
-  return status;
+  return w.is_faulty ? EGRAPH_OK : status; // faulty: we would not write it in this set
 }
 
 // ---- calls --------------------------------------------------------------------------
@@ -683,10 +667,7 @@ static egraph_status write_call(eg_onnx_body *body, const eg_onnx_item *item,
 egraph_status eg_onnx_write_item(eg_onnx_body *body, const eg_onnx_item *item) {
   if (!eg_onnx_needs_function(item, body->writer->opset))
     return eg_onnx_write_standard(body, item);
-  eg_text signature;
-  eg_text_init(&signature, body->writer->alloc);
-  egraph_status status = print_signature(item, &signature);
-  if (status == EGRAPH_OK) status = write_call(body, item, eg_text_of(&signature));
-  eg_text_deinit(&signature);
-  return status;
+  EG_LOCAL(eg_text, signature, body->writer->alloc);
+  EG_TRY(print_signature(item, &signature));
+  return write_call(body, item, eg_text_of(&signature));
 }

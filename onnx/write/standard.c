@@ -11,18 +11,6 @@
 
 typedef egraph_status (*standard_writer)(eg_onnx_body *body, const eg_onnx_item *item);
 
-static eg_ints ints_of(const eg_onnx_item *item, eg_attr_slot slot) {
-  return eg_attr_at(item->attrs, slot)->ints;
-}
-
-static int64_t int_of(const eg_onnx_item *item, eg_attr_slot slot) {
-  return eg_attr_at(item->attrs, slot)->i;
-}
-
-static double float_of(const eg_onnx_item *item, eg_attr_slot slot) {
-  return eg_attr_at(item->attrs, slot)->f;
-}
-
 static void set_name(Onnx__NodeProto *node, const eg_onnx_item *item) {
   if (item->name[0] != '\0') node->name = eg_onnx_borrowed(item->name);
 }
@@ -97,7 +85,8 @@ static egraph_status write_gather(eg_onnx_body *body, const eg_onnx_item *item) 
 /// Writes a shape; up to set 14, where ONNX has no range, a part of it is a slice.
 static egraph_status write_shape(eg_onnx_body *body, const eg_onnx_item *item) {
   enum { WITH_RANGE = 15, WITH_OPERANDS = 10 };
-  int64_t start = int_of(item, EG_A_SHAPE_START), end = int_of(item, EG_A_SHAPE_END);
+  int64_t start = eg_item_int(item, EG_A_SHAPE_START),
+          end = eg_item_int(item, EG_A_SHAPE_END);
   bool is_whole = start == 0 && end == item->inputs[0].rank;
   const char *whole;
   Onnx__NodeProto *node;
@@ -122,15 +111,16 @@ static egraph_status write_with_list(eg_onnx_body *body, const eg_onnx_item *ite
 }
 
 static egraph_status write_fill(eg_onnx_body *body, const eg_onnx_item *item) {
-  egraph_dtype dtype = (egraph_dtype)int_of(item, EG_A_FILL_DTYPE);
+  egraph_dtype dtype = (egraph_dtype)eg_item_int(item, EG_A_FILL_DTYPE);
   eg_type one = eg_type_of(dtype, 1, (const int64_t[]){1});
   Onnx__NodeProto *node;
   Onnx__TensorProto *tensor;
   void *data;
   EG_TRY(eg_arena_alloc(&body->writer->arena, 1, eg_type_bytes(&one), &data));
   eg_tensor_set_double(&(eg_tensor){.type = one, .data = data}, 0,
-                       float_of(item, EG_A_FILL_VALUE));
-  EG_TRY(write_with_list(body, item, "shape", 9, ints_of(item, EG_A_FILL_SHAPE), &node));
+                       eg_item_float(item, EG_A_FILL_VALUE));
+  EG_TRY(write_with_list(body, item, "shape", 9, eg_item_ints(item, EG_A_FILL_SHAPE),
+                         &node));
   EG_TRY(eg_onnx_tensor_message(&body->writer->arena, &one, data, &tensor));
   return eg_onnx_put_tensor(body, node, "value", tensor);
 }
@@ -138,20 +128,21 @@ static egraph_status write_fill(eg_onnx_body *body, const eg_onnx_item *item) {
 static egraph_status write_clip(eg_onnx_body *body, const eg_onnx_item *item) {
   Onnx__NodeProto *node;
   EG_TRY(eg_onnx_put_clip(body, item->input_names[0], item->inputs[0].dtype,
-                          float_of(item, EG_A_CLIP_MIN), float_of(item, EG_A_CLIP_MAX),
-                          item->result_names[0], &node));
+                          eg_item_float(item, EG_A_CLIP_MIN),
+                          eg_item_float(item, EG_A_CLIP_MAX), item->result_names[0],
+                          &node));
   set_name(node, item);
   return EGRAPH_OK;
 }
 
 static egraph_status write_conv(eg_onnx_body *body, const eg_onnx_item *item) {
-  eg_ints strides = ints_of(item, EG_A_CONV_STRIDES),
-          pads = ints_of(item, EG_A_CONV_PADS);
-  eg_ints dilations = ints_of(item, EG_A_CONV_DILATIONS);
+  eg_ints strides = eg_item_ints(item, EG_A_CONV_STRIDES),
+          pads = eg_item_ints(item, EG_A_CONV_PADS);
+  eg_ints dilations = eg_item_ints(item, EG_A_CONV_DILATIONS);
   Onnx__NodeProto *node;
   EG_TRY(put_item(body, item, NULL, 0, &node));
   EG_TRY(eg_onnx_put_ints(body, node, "dilations", dilations.data, dilations.len));
-  EG_TRY(eg_onnx_put_int(body, node, "group", int_of(item, EG_A_CONV_GROUP)));
+  EG_TRY(eg_onnx_put_int(body, node, "group", eg_item_int(item, EG_A_CONV_GROUP)));
   EG_TRY(eg_onnx_put_ints(body, node, "pads", pads.data, pads.len));
   return eg_onnx_put_ints(body, node, "strides", strides.data, strides.len);
 }
@@ -195,7 +186,7 @@ static egraph_status write_softmax(eg_onnx_body *body, const eg_onnx_item *item)
 /// floating point.
 static egraph_status write_mod(eg_onnx_body *body, const eg_onnx_item *item) {
   bool is_new =
-      int_of(item, EG_A_MOD_FMOD) == 0 && eg_dtype_is_float(item->inputs[0].dtype);
+      eg_item_int(item, EG_A_MOD_FMOD) == 0 && eg_dtype_is_float(item->inputs[0].dtype);
   if (is_new && body->writer->opset < 28)
     return refuse_set(body, item, "it has the sign of the divisor");
   return write_same(body, item);
@@ -222,29 +213,29 @@ static egraph_status write_scatter(eg_onnx_body *body, const eg_onnx_item *item)
 static egraph_status write_trilu(eg_onnx_body *body, const eg_onnx_item *item) {
   const char *k;
   Onnx__NodeProto *node;
-  EG_TRY(eg_onnx_constant_scalar(body, EGRAPH_INT64, (double)int_of(item, EG_A_TRILU_K),
-                                 &k));
+  EG_TRY(eg_onnx_constant_scalar(body, EGRAPH_INT64,
+                                 (double)eg_item_int(item, EG_A_TRILU_K), &k));
   EG_TRY(put_item(body, item, &k, 1, &node));
-  return eg_onnx_put_int(body, node, "upper", int_of(item, EG_A_TRILU_UPPER));
+  return eg_onnx_put_int(body, node, "upper", eg_item_int(item, EG_A_TRILU_UPPER));
 }
 
 static egraph_status write_one_hot(eg_onnx_body *body, const eg_onnx_item *item) {
   const char *inputs[3] = {item->input_names[0], NULL, item->input_names[1]};
   Onnx__NodeProto *node;
-  EG_TRY(eg_onnx_constant_scalar(body, EGRAPH_INT64,
-                                 (double)int_of(item, EG_A_ONE_HOT_DEPTH), &inputs[1]));
+  EG_TRY(eg_onnx_constant_scalar(
+      body, EGRAPH_INT64, (double)eg_item_int(item, EG_A_ONE_HOT_DEPTH), &inputs[1]));
   EG_TRY(eg_onnx_put(body, "OneHot", inputs, 3, item->result_names[0], NULL, &node));
   set_name(node, item);
-  return eg_onnx_put_int(body, node, "axis", int_of(item, EG_A_ONE_HOT_AXIS));
+  return eg_onnx_put_int(body, node, "axis", eg_item_int(item, EG_A_ONE_HOT_AXIS));
 }
 
 static egraph_status write_top_k(eg_onnx_body *body, const eg_onnx_item *item) {
-  int64_t k = int_of(item, EG_A_TOP_K_K);
+  int64_t k = eg_item_int(item, EG_A_TOP_K_K);
   Onnx__NodeProto *node;
   EG_TRY(write_with_list(body, item, "k", 10, (eg_ints){.data = &k, .len = 1}, &node));
-  EG_TRY(eg_onnx_put_int(body, node, "axis", int_of(item, EG_A_TOP_K_AXIS)));
-  EG_TRY(eg_onnx_put_int(body, node, "largest", int_of(item, EG_A_TOP_K_LARGEST)));
-  return eg_onnx_put_int(body, node, "sorted", int_of(item, EG_A_TOP_K_SORTED));
+  EG_TRY(eg_onnx_put_int(body, node, "axis", eg_item_int(item, EG_A_TOP_K_AXIS)));
+  EG_TRY(eg_onnx_put_int(body, node, "largest", eg_item_int(item, EG_A_TOP_K_LARGEST)));
+  return eg_onnx_put_int(body, node, "sorted", eg_item_int(item, EG_A_TOP_K_SORTED));
 }
 
 /// Writes a running sum or product: axis (an operand), exclusive, reverse.
@@ -260,7 +251,7 @@ static egraph_status write_running(eg_onnx_body *body, const eg_onnx_item *item)
 
 // Writes a reshape. A zero in our shape is a size, not "copy the dimension".
 static egraph_status write_reshape(eg_onnx_body *body, const eg_onnx_item *item) {
-  eg_ints shape = ints_of(item, EG_A_RESHAPE_SHAPE);
+  eg_ints shape = eg_item_ints(item, EG_A_RESHAPE_SHAPE);
   Onnx__NodeProto *node;
   bool zero = false;
   EG_TRY(write_with_list(body, item, "shape", 5, shape, &node));
@@ -280,15 +271,15 @@ static egraph_status write_list(eg_onnx_body *body, const eg_onnx_item *item) {
 
 static egraph_status write_split(eg_onnx_body *body, const eg_onnx_item *item) {
   Onnx__NodeProto *node;
-  EG_TRY(
-      write_with_list(body, item, "split", 13, ints_of(item, EG_A_SPLIT_SIZES), &node));
-  return eg_onnx_put_int(body, node, "axis", int_of(item, EG_A_SPLIT_AXIS));
+  EG_TRY(write_with_list(body, item, "split", 13, eg_item_ints(item, EG_A_SPLIT_SIZES),
+                         &node));
+  return eg_onnx_put_int(body, node, "axis", eg_item_int(item, EG_A_SPLIT_AXIS));
 }
 
 static egraph_status write_slice(eg_onnx_body *body, const eg_onnx_item *item) {
-  eg_ints starts = ints_of(item, EG_A_SLICE_STARTS),
-          ends = ints_of(item, EG_A_SLICE_ENDS);
-  eg_ints steps = ints_of(item, EG_A_SLICE_STEPS);
+  eg_ints starts = eg_item_ints(item, EG_A_SLICE_STARTS),
+          ends = eg_item_ints(item, EG_A_SLICE_ENDS);
+  eg_ints steps = eg_item_ints(item, EG_A_SLICE_STEPS);
   int64_t first[EGRAPH_MAX_RANK], last[EGRAPH_MAX_RANK], axes[EGRAPH_MAX_RANK];
   Onnx__NodeProto *node;
   assert(starts.len <= EGRAPH_MAX_RANK);
@@ -320,8 +311,9 @@ static egraph_status write_pad(eg_onnx_body *body, const eg_onnx_item *item) {
   Onnx__NodeProto *node;
   assert(strcmp(mode->name, "mode") == 0);
   EG_TRY(eg_onnx_put_pad(body, item->input_names[0], item->inputs[0].dtype,
-                         ints_of(item, EG_A_PAD_PADS), float_of(item, EG_A_PAD_VALUE),
-                         mode->symbols[int_of(item, EG_A_PAD_MODE)],
+                         eg_item_ints(item, EG_A_PAD_PADS),
+                         eg_item_float(item, EG_A_PAD_VALUE),
+                         mode->symbols[eg_item_int(item, EG_A_PAD_MODE)],
                          item->result_names[0], NULL, &node));
   set_name(node, item);
   return EGRAPH_OK;
@@ -338,7 +330,7 @@ static bool is_scaled(int64_t from, double scale, int64_t to) {
 /// Makes the operands roi, scales and sizes of a resize; "" for an absent operand.
 static egraph_status resize_operands(eg_onnx_body *body, const eg_onnx_item *item,
                                      const char *out[3]) {
-  eg_ints shape = ints_of(item, EG_A_RESIZE_SHAPE);
+  eg_ints shape = eg_item_ints(item, EG_A_RESIZE_SHAPE);
   eg_floats scales = eg_attr_at(item->attrs, EG_A_RESIZE_SCALES)->floats;
   eg_floats roi = eg_attr_at(item->attrs, EG_A_RESIZE_ROI)->floats;
   out[0] = out[1] = out[2] = "";
@@ -371,7 +363,8 @@ static egraph_status put_symbol(eg_onnx_body *body, Onnx__NodeProto *node,
 
 static egraph_status check_resize_set(eg_onnx_body *body, const eg_onnx_item *item) {
   int64_t since =
-      int_of(item, EG_A_RESIZE_COORDINATES) == EG_RESIZE_HALF_PIXEL_SYMMETRIC ? 19 : 11;
+      eg_item_int(item, EG_A_RESIZE_COORDINATES) == EG_RESIZE_HALF_PIXEL_SYMMETRIC ? 19
+                                                                                   : 11;
   if (body->writer->opset >= since) return EGRAPH_OK;
   body->writer->is_faulty = true;
   return EG_FAIL(EGRAPH_E_UNSUPPORTED,
@@ -380,7 +373,7 @@ static egraph_status check_resize_set(eg_onnx_body *body, const eg_onnx_item *it
 }
 
 static egraph_status write_resize(eg_onnx_body *body, const eg_onnx_item *item) {
-  int64_t mode = int_of(item, EG_A_RESIZE_MODE);
+  int64_t mode = eg_item_int(item, EG_A_RESIZE_MODE);
   const char *extra[3];
   Onnx__NodeProto *node;
   EG_TRY(check_resize_set(body, item));
@@ -393,15 +386,15 @@ static egraph_status write_resize(eg_onnx_body *body, const eg_onnx_item *item) 
     EG_TRY(put_symbol(body, node, item, EG_A_RESIZE_NEAREST_MODE, "nearest_mode"));
   if (mode == EG_RESIZE_CUBIC)
     EG_TRY(eg_onnx_put_float(body, node, "cubic_coeff_a",
-                             float_of(item, EG_A_RESIZE_CUBIC_COEFF_A)));
-  if (int_of(item, EG_A_RESIZE_EXCLUDE_OUTSIDE) != 0)
+                             eg_item_float(item, EG_A_RESIZE_CUBIC_COEFF_A)));
+  if (eg_item_int(item, EG_A_RESIZE_EXCLUDE_OUTSIDE) != 0)
     EG_TRY(eg_onnx_put_int(body, node, "exclude_outside", 1));
-  if (int_of(item, EG_A_RESIZE_ANTIALIAS) != 0)
+  if (eg_item_int(item, EG_A_RESIZE_ANTIALIAS) != 0)
     EG_TRY(eg_onnx_put_int(body, node, "antialias", 1));
-  if (int_of(item, EG_A_RESIZE_COORDINATES) != EG_RESIZE_TF_CROP_AND_RESIZE)
+  if (eg_item_int(item, EG_A_RESIZE_COORDINATES) != EG_RESIZE_TF_CROP_AND_RESIZE)
     return EGRAPH_OK;
   return eg_onnx_put_float(body, node, "extrapolation_value",
-                           float_of(item, EG_A_RESIZE_EXTRAPOLATION_VALUE));
+                           eg_item_float(item, EG_A_RESIZE_EXTRAPOLATION_VALUE));
 }
 
 /// Writes axis and block size only if they have an effect.
@@ -433,7 +426,7 @@ static egraph_status write_pool(eg_onnx_body *body, const eg_onnx_item *item) {
 }
 
 static egraph_status write_max_unpool(eg_onnx_body *body, const eg_onnx_item *item) {
-  eg_ints shape = ints_of(item, EG_A_MAX_UNPOOL_SHAPE);
+  eg_ints shape = eg_item_ints(item, EG_A_MAX_UNPOOL_SHAPE);
   const eg_attr *slots = item->attrs->slots;
   const char *operand;
   bool is_usual = true;
@@ -452,8 +445,8 @@ static egraph_status write_grid_sample(eg_onnx_body *body, const eg_onnx_item *i
   Onnx__NodeProto *node;
   if (body->writer->opset >= 20) return write_same(body, item);
   EG_TRY(put_item(body, item, NULL, 0, &node));
-  EG_TRY(
-      eg_onnx_put_string(body, node, "mode", old[int_of(item, EG_A_GRID_SAMPLE_MODE)]));
+  EG_TRY(eg_onnx_put_string(body, node, "mode",
+                            old[eg_item_int(item, EG_A_GRID_SAMPLE_MODE)]));
   for (uint16_t i = 1; i < item->attrs->count; i++)
     EG_TRY(put_slot(body, node, item, i));
   return EGRAPH_OK;

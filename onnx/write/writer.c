@@ -259,15 +259,17 @@ egraph_status eg_onnx_constant_scalar(eg_onnx_body *body, egraph_dtype dtype,
 
 // ---- forms that depend on the operator set ------------------------------------------
 
-// Appends an operand; the array grows by one, because operands are few.
-static egraph_status put_operand(eg_onnx_body *body, Onnx__NodeProto *node,
-                                 const char *name) {
+egraph_status eg_onnx_put_operand(eg_onnx_body *body, Onnx__NodeProto *node, size_t at,
+                                  const char *name) {
+  static char none[] = "";
   char **grown;
-  EG_NEW(&body->writer->arena, node->n_input + 1, grown);
-  for (size_t i = 0; i < node->n_input; i++)
-    grown[i] = node->input[i];
-  grown[node->n_input++] = eg_onnx_borrowed(name);
+  size_t count = node->n_input > at + 1 ? node->n_input : at + 1;
+  EG_NEW(&body->writer->arena, count, grown);
+  for (size_t i = 0; i < count; i++)
+    grown[i] = i < node->n_input ? node->input[i] : none;
+  grown[at] = eg_onnx_borrowed(name);
   node->input = grown;
+  node->n_input = count;
   return EGRAPH_OK;
 }
 
@@ -277,7 +279,7 @@ egraph_status eg_onnx_put_list(eg_onnx_body *body, Onnx__NodeProto *node,
   if (body->writer->opset < since)
     return eg_onnx_put_ints(body, node, name, list.data, list.len);
   EG_TRY(eg_onnx_constant_ints(body, list.data, list.len, &operand));
-  return put_operand(body, node, operand);
+  return eg_onnx_put_operand(body, node, node->n_input, operand);
 }
 
 /// Appends a number: an operand from operator set 11 on, an attribute before.
@@ -286,7 +288,7 @@ static egraph_status put_number(eg_onnx_body *body, Onnx__NodeProto *node,
   const char *operand;
   if (body->writer->opset < 11) return eg_onnx_put_float(body, node, name, value);
   EG_TRY(eg_onnx_constant_scalar(body, dtype, value, &operand));
-  return put_operand(body, node, operand);
+  return eg_onnx_put_operand(body, node, node->n_input, operand);
 }
 
 egraph_status eg_onnx_put_clip(eg_onnx_body *body, const char *x, egraph_dtype dtype,
@@ -302,7 +304,7 @@ egraph_status eg_onnx_put_clip(eg_onnx_body *body, const char *x, egraph_dtype d
   if (has_low)
     EG_TRY(put_number(body, node, "min", dtype, low));
   else if (has_high && body->writer->opset >= 11)
-    EG_TRY(put_operand(body, node, ""));
+    EG_TRY(eg_onnx_put_operand(body, node, node->n_input, ""));
   if (has_high) EG_TRY(put_number(body, node, "max", dtype, high));
   if (out != NULL) *out = node;
   return EGRAPH_OK;

@@ -52,6 +52,13 @@ typedef struct eg_onnx_body {
   const char *stem;        // beginning of made-up names
   uint32_t made;           // number of made-up names
 } eg_onnx_body;
+/// For EG_LOCAL_WITH (base/owner.h).
+static inline void eg_onnx_body_init_members(eg_onnx_body *body, egraph_allocator alloc) {
+  eg_onnx_nodes_init(&body->nodes, alloc);
+}
+static inline void eg_onnx_body_deinit(eg_onnx_body *body) {
+  eg_onnx_nodes_deinit(&body->nodes);
+}
 
 /// A node to be written, with its types and names.
 typedef struct eg_onnx_item {
@@ -64,6 +71,17 @@ typedef struct eg_onnx_item {
   const char *const *input_names;
   const char *const *result_names;
 } eg_onnx_item;
+
+/// Return an attribute of the item's operator.
+static inline eg_ints eg_item_ints(const eg_onnx_item *item, eg_attr_slot slot) {
+  return eg_attr_at(item->attrs, slot)->ints;
+}
+static inline int64_t eg_item_int(const eg_onnx_item *item, eg_attr_slot slot) {
+  return eg_attr_at(item->attrs, slot)->i;
+}
+static inline double eg_item_float(const eg_onnx_item *item, eg_attr_slot slot) {
+  return eg_attr_at(item->attrs, slot)->f;
+}
 
 void eg_onnx_writer_init(eg_onnx_writer *writer, egraph_allocator alloc,
                          const eg_graph *graph, int64_t opset);
@@ -111,6 +129,9 @@ egraph_status eg_onnx_check_nodes(eg_onnx_body *body, size_t first,
 /// Counts a node if ONNX Runtime does not load it. `dtype` as for eg_onnx_fault.
 void eg_onnx_note_loading(eg_onnx_writer *writer, const Onnx__NodeProto *node,
                           const int *dtype);
+/// Sets operand `at`; operands that are added before it are absent.
+egraph_status eg_onnx_put_operand(eg_onnx_body *body, Onnx__NodeProto *node, size_t at,
+                                  const char *name);
 /// Appends a list of integers to a node: as an operand from operator set `since` on, as
 /// attribute `name` before.
 egraph_status eg_onnx_put_list(eg_onnx_body *body, Onnx__NodeProto *node,
@@ -122,6 +143,9 @@ egraph_status eg_onnx_constant_floats(eg_onnx_body *body, eg_floats list,
                                       const char **out);
 egraph_status eg_onnx_constant_scalar(eg_onnx_body *body, egraph_dtype dtype,
                                       double value, const char **out);
+/// Lists the names of graph values, in memory of the writer. (write/export.c)
+egraph_status eg_onnx_names_of(eg_onnx_writer *writer, const eg_value *values,
+                               uint32_t count, const char ***out);
 /// Makes up a tensor name that is unused in the model (or the function).
 egraph_status eg_onnx_made_up(eg_onnx_body *body, const char **out);
 
