@@ -87,8 +87,14 @@ static bool set_number(const command *cmd, const flag *f, const char *value) {
     *(double *)f->target = number;
     return true;
   }
-  return read_whole(value, number, f->target) ||
-         complain_of_number(cmd, f, "whole number below 2^64", value);
+  uint64_t whole;
+  if (!read_whole(value, number, &whole))
+    return complain_of_number(cmd, f, "whole number below 2^64", value);
+  if (f->kind == FLAG_UINT)
+    *(uint64_t *)f->target = whole;
+  else
+    *(uint32_t *)f->target = (uint32_t)whole; // the range of the flag limits the number
+  return true;
 }
 
 static bool set_choice(const command *cmd, const flag *f, const char *value) {
@@ -115,6 +121,7 @@ static bool set_flag(const command *cmd, const flag *f, const char *value) {
   case FLAG_TEXT: *(const char **)f->target = value; return true;
   case FLAG_CHOICE: return set_choice(cmd, f, value);
   case FLAG_UINT:
+  case FLAG_UINT32:
   case FLAG_REAL: return set_number(cmd, f, value);
   case FLAG_LIST: {
     char name[MAX_SPELLING];

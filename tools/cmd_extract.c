@@ -11,7 +11,6 @@
 typedef struct extract_flags {
   egraph_extract_options options;
   const char *lp_file;
-  uint64_t threads;
   bool json, choices, statistics;
 } extract_flags;
 
@@ -160,8 +159,8 @@ int command_extract(int argc, char **argv) {
                                      .extractor = "ilp",
                                      .time_limit = 20,
                                      .seed = 1,
-                                     .progress = show_extraction},
-                         .threads = 1};
+                                     .threads = 1,
+                                     .progress = show_extraction}};
   egraph_extract_options *o = &flags.options;
   char passes[320];
   list_passes(passes, sizeof passes);
@@ -178,8 +177,8 @@ int command_extract(int argc, char **argv) {
   add_real(&cmd, "--relative-gap X", &o->relative_gap, 0, 1,
            "stop at this distance between cost and bound (default 0: prove)");
   add_uint(&cmd, "--seed N", &o->seed, 0, 0, "seed of the heuristics");
-  add_uint(&cmd, "--threads N", &flags.threads, 1, 1024,
-           "threads, for e-graphs in unconnected parts; the result is the same");
+  add_uint32(&cmd, "--threads N", &o->threads, 1, 1024,
+             "threads, for e-graphs in unconnected parts; the result is the same");
   add_text(&cmd, "--passes LIST", &o->passes, passes);
   add_heading(&cmd, "Output");
   add_text(&cmd, "--write-lp FILE", &flags.lp_file,
@@ -192,6 +191,5 @@ int command_extract(int argc, char **argv) {
              "print where the time goes, too, and what each presolve pass removes");
   add_json(&cmd, &flags.json);
   PARSE_ARGUMENTS(files, &cmd, argc, argv);
-  o->threads = (uint32_t)flags.threads;
   return outcome_of(extract(&flags, files.items[0]));
 }

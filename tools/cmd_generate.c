@@ -99,7 +99,8 @@ static int generate(const egraph_generate_options *options, const char *path, bo
 
 int command_rules_generate(int argc, char **argv) {
   egraph_generate_options options = egraph_generate_options_default();
-  uint64_t operators = options.operators, threads = 1, byte_limit = 0;
+  uint64_t byte_limit = 0;
+  options.threads = 1;
   bool json = false, families = false;
   const char *path = NULL;
   command cmd = new_command(
@@ -111,13 +112,15 @@ int command_rules_generate(int argc, char **argv) {
   add_text(&cmd, "--family NAME", &options.family,
            "operators, attributes and inputs: a shipped family, or a file *.family");
   add_switch(&cmd, "--families", &families, "list the shipped families");
-  add_uint(&cmd, "--operators N", &operators, 1, 4, "operators of a side at most");
+  add_uint32(&cmd, "--operators N", &options.operators, 1, 4,
+             "operators of a side at most");
   add_uint(&cmd, "--seed N", &options.seed, 0, 0,
            "seed of the points at which terms are compared");
   add_switch(&cmd, "--alone", &options.alone,
              "find shipped rules again, do not leave out what they imply");
   add_heading(&cmd, "Limits");
-  add_uint(&cmd, "--threads N", &threads, 1, 1024, "threads of the enumeration");
+  add_uint32(&cmd, "--threads N", &options.threads, 1, 1024,
+             "threads of the enumeration");
   add_uint(&cmd, "--byte-limit N", &byte_limit, 0, 0,
            "bytes of the enumeration, in several passes; 0: no limit");
   add_uint(&cmd, "--candidates N", &options.candidates, 0, 0,
@@ -135,8 +138,6 @@ int command_rules_generate(int argc, char **argv) {
   options.beside_count = files.count;
   if (!output_is_free(&options, path)) return EXIT_USAGE;
   if (!file_can_be_written(path)) return EXIT_FAILED;
-  options.operators = (uint32_t)operators;
-  options.threads = (uint32_t)threads;
   options.byte_limit = (size_t)byte_limit;
   options.progress = show_line;
   return generate(&options, path, json);

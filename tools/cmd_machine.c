@@ -9,16 +9,16 @@
 #include "tools/tensor_files.h"
 
 int command_machine(int argc, char **argv) {
-  uint64_t ranks = 2;
+  uint32_t ranks = 2;
   const char *output = NULL;
   command cmd = new_command(
       "machine", "[--ranks N] [-o FILE]", 0, 0,
       "Measures this host, and prints it as a machine file for egraph plan --machine.");
-  add_uint(&cmd, "--ranks N", &ranks, 1, 256, "threads that exchange messages");
+  add_uint32(&cmd, "--ranks N", &ranks, 1, 256, "threads that exchange messages");
   add_text(&cmd, "-o FILE", &output, "write the file there: my.machine");
   PARSE_ARGUMENTS(none, &cmd, argc, argv);
   OWNED_TEXT(text);
-  egraph_status status = egraph_machine_probe(NULL, (uint32_t)ranks, &text);
+  egraph_status status = egraph_machine_probe(NULL, ranks, &text);
   if (status != EGRAPH_OK) return report_failure(status);
   if (output != NULL)
     return tensor_write(output, text, strlen(text)) ? EXIT_DONE : EXIT_FAILED;

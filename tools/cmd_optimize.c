@@ -49,8 +49,8 @@ static void add_step_flags(command *cmd, optimize_flags *o) {
            "loss of the first output: softmax-cross-entropy (the default), "
            "softmax-cross-entropy-of-probabilities, mean-squared-error");
   offer_words(cmd, LOSS_WORDS);
-  add_uint(cmd, "--micro-batches N", &o->micro_batches, 1, 1 << 20,
-           "micro-batches in a step, each the model's batch (default 1)");
+  add_uint32(cmd, "--micro-batches N", &o->training.micro_batches, 1, 1 << 20,
+             "micro-batches in a step, each the model's batch (default 1)");
   add_real(cmd, "--clip X", &o->training.clip_norm, 0, 1e30,
            "largest norm of all gradients (default 0: no limit)");
   add_switch(cmd, "--bf16", &o->training.mixed_precision,
@@ -108,7 +108,7 @@ static void add_file_flags(command *cmd, file_flags *f) {
 }
 
 static bool training_fits(const optimize_flags *f) {
-  bool wants_training = f->training.loss != NULL || f->micro_batches != 0 ||
+  bool wants_training = f->training.loss != NULL || f->training.micro_batches != 0 ||
                         f->training.clip_norm > 0 || f->training.mixed_precision ||
                         f->trained.decay > 0 || f->trained.freeze.count != 0 ||
                         f->trained.train_only.count != 0 ||

@@ -176,7 +176,8 @@ static egraph_status profile_exchanges(const optimize_flags *flags, const char *
 int command_profile(int argc, char **argv) {
   optimize_flags flags;
   optimize_flags_init(&flags);
-  uint64_t repeats = 0, ranks = 2;
+  uint64_t repeats = 0;
+  uint32_t ranks = 2;
   bool shows = false, exchanges = false;
   const char *channel = NULL;
   command cmd = new_command(
@@ -195,7 +196,7 @@ int command_profile(int argc, char **argv) {
   add_heading(&cmd, "Exchanges");
   add_switch(&cmd, "--collectives", &exchanges,
              "measure every kind of exchange by size, for plans for host*RANKS");
-  add_uint(&cmd, "--ranks N", &ranks, 2, 256, "of this host (default 2)");
+  add_uint32(&cmd, "--ranks N", &ranks, 2, 256, "of this host (default 2)");
   add_choice(&cmd, "--channel local|mpi", &channel,
              "ranks are threads (local, the default), or processes that mpirun started "
              "(mpi), for plans for host-mpi*RANKS");
@@ -205,7 +206,7 @@ int command_profile(int argc, char **argv) {
     return refuse("profile takes a model, or --collectives; see egraph profile --help");
   if (exchanges)
     return outcome_of(
-        profile_exchanges(&flags, channel != NULL ? channel : "local", (uint32_t)ranks));
+        profile_exchanges(&flags, channel != NULL ? channel : "local", ranks));
   optimize_session session;
   egraph_status status = optimize_run(&flags, models.items[0], &session);
   uint32_t entries = 0;

@@ -44,7 +44,7 @@ static egraph_status compare_models(const run_flags *flags, const positional *mo
   egraph_comparison c = {.max_error = 0};
   egraph_compare_options options = {.size = sizeof options,
                                     .backend = with_plugin(flags->backend),
-                                    .threads = (uint32_t)flags->threads,
+                                    .threads = flags->threads,
                                     .repeats = (uint32_t)flags->repeats,
                                     .seed = flags->seed};
   EG_TRY(load_model(models->items[0], &flags->load, &a));
@@ -183,7 +183,7 @@ static egraph_status run_model(run_state *state, run_flags *flags, const char *m
                                bool *out_good) {
   egraph_session_options options = {.size = sizeof options,
                                     .backend = with_plugin(flags->backend),
-                                    .threads = (uint32_t)flags->threads,
+                                    .threads = flags->threads,
                                     .seed = flags->seed};
   EG_TRY(load_model(model, &flags->load, &state->graph));
   // A graph that cannot be run fails first: its outputs may have no types.
@@ -241,7 +241,7 @@ int command_run(int argc, char **argv) {
              "run two models on the same data and compare their outputs");
   add_text(&cmd, "--backend NAME", &flags.backend, "cpu (the default), reference, cuda");
   offer_words(&cmd, BACKEND_WORDS);
-  add_uint(&cmd, "--threads N", &flags.threads, 1, 1024, "threads of the executor");
+  add_uint32(&cmd, "--threads N", &flags.threads, 1, 1024, "threads of the executor");
   add_uint(&cmd, "--repeats N", &flags.repeats, 1, MAX_REPEATS,
            "timed runs after one to warm up");
   add_uint(&cmd, "--seed N", &flags.seed, 0, 0, "seed of inputs and of absent weights");

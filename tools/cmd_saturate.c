@@ -95,7 +95,7 @@ enum { MAX_ITERATIONS_SHOWN = 1000, GZIP_FIRST = 0x1f };
 
 typedef struct saturate_flags {
   egraph_terms_options options;
-  uint64_t node_limit, iteration_limit, byte_limit, match_limit, ban_length, threads;
+  uint64_t byte_limit;
   text_list terms, rules, questions;
   const char *load_file, *save_file, *json_file, *dot_file;
   bool json, statistics;
@@ -217,12 +217,7 @@ static bool show_saturation(void *user, uint32_t iteration, uint32_t nodes,
 static egraph_status saturate(saturation *s) {
   const saturate_flags *flags = s->flags;
   egraph_terms_options options = flags->options;
-  options.node_limit = (uint32_t)flags->node_limit;
-  options.iteration_limit = (uint32_t)flags->iteration_limit;
   options.byte_limit = flags->byte_limit;
-  options.match_limit = (uint32_t)flags->match_limit;
-  options.ban_length = (uint32_t)flags->ban_length;
-  options.threads = (uint32_t)flags->threads;
   options.on_iteration = on_iteration;
   options.progress = show_saturation;
   options.user = s;
@@ -366,17 +361,6 @@ static int run_files(const saturate_flags *flags, const positional *files) {
   return is_good ? outcome : EXIT_FAILED;
 }
 
-static saturate_flags default_flags(void) {
-  egraph_terms_options o = egraph_terms_options_default();
-  return (saturate_flags){.options = o,
-                          .node_limit = o.node_limit,
-                          .iteration_limit = o.iteration_limit,
-                          .byte_limit = o.byte_limit,
-                          .match_limit = o.match_limit,
-                          .ban_length = o.ban_length,
-                          .threads = 1};
-}
-
 /// Checks conditions that the table of flags cannot express; returns an exit status.
 static int check_flags(const saturate_flags *flags, const positional *files) {
   if (flags->load_file == NULL && files->count == 0)
@@ -397,8 +381,10 @@ static int check_flags(const saturate_flags *flags, const positional *files) {
 }
 
 int command_saturate(int argc, char **argv) {
-  saturate_flags flags = default_flags();
+  saturate_flags flags = {.options = egraph_terms_options_default()};
   egraph_terms_options *o = &flags.options;
+  o->threads = 1;
+  flags.byte_limit = o->byte_limit;
   command cmd = new_command(
       "saturate", USAGE, 0, MAX_POSITIONAL,
       "Rewrites plain terms by rules (\"(egraph-rules 1 symbolic) ...\") until nothing "
@@ -411,22 +397,22 @@ int command_saturate(int argc, char **argv) {
            "start from an e-graph that --save wrote, with its rules, or from "
            "egraph-serialize JSON");
   add_heading(&cmd, "Search");
-  add_uint(&cmd, "--node-limit N", &flags.node_limit, 0, UINT32_MAX,
-           "e-nodes that the e-graph may reach");
-  add_uint(&cmd, "--iteration-limit N", &flags.iteration_limit, 0, UINT32_MAX,
-           "iterations at most");
+  add_uint32(&cmd, "--node-limit N", &o->node_limit, 0, UINT32_MAX,
+             "e-nodes that the e-graph may reach");
+  add_uint32(&cmd, "--iteration-limit N", &o->iteration_limit, 0, UINT32_MAX,
+             "iterations at most");
   add_real(&cmd, "--time-limit X", &o->time_limit, 0, 0, "seconds at most");
   add_uint(&cmd, "--byte-limit N", &flags.byte_limit, 0, 0,
            "bytes that the e-graph may hold");
   add_choice(&cmd, "--scheduler backoff|simple|yield", &o->scheduler,
              "rest rules that match too often (backoff), never, or by what they yield");
-  add_uint(&cmd, "--match-limit N", &flags.match_limit, 0, UINT32_MAX,
-           "matches after which a rule rests");
-  add_uint(&cmd, "--ban-length N", &flags.ban_length, 0, UINT32_MAX,
-           "iterations that it rests at first");
+  add_uint32(&cmd, "--match-limit N", &o->match_limit, 0, UINT32_MAX,
+             "matches after which a rule rests");
+  add_uint32(&cmd, "--ban-length N", &o->ban_length, 0, UINT32_MAX,
+             "iterations that it rests at first");
   add_switch(&cmd, "--naive", &o->naive,
              "search for all matches in every iteration, not for new ones");
-  add_uint(&cmd, "--threads N", &flags.threads, 1, 1024, "threads of the search");
+  add_uint32(&cmd, "--threads N", &o->threads, 1, 1024, "threads of the search");
   add_heading(&cmd, "Output");
   add_switch(&cmd, "--statistics", &flags.statistics, "print every iteration, too");
   add_list(&cmd, "--explain \"A B\"", &flags.questions,

@@ -22,6 +22,7 @@ typedef enum flag_kind {
   FLAG_TEXT,
   FLAG_CHOICE, // one word of a list: ilp|dag|tree
   FLAG_UINT,
+  FLAG_UINT32,
   FLAG_REAL,
   FLAG_LIST // may be repeated, each time with a text
 } flag_kind;
@@ -29,7 +30,7 @@ typedef enum flag_kind {
 typedef struct flag {
   flag_kind kind;
   const char *spelling; // name and value: "--seed N"; an underscore is a hyphen
-  void *target;         // bool, const char *, uint64_t, double or text_list
+  void *target;         // the variable that takes the value; its type depends on the kind
   const char *help;
   double low, high;           // range of a number; both 0: 0 or more
   char initial[MAX_SPELLING]; // the default; "" when there is none, or it is 0
@@ -59,6 +60,8 @@ void add_choice(command *cmd, const char *spelling, const char **target,
 void add_list(command *cmd, const char *spelling, text_list *target, const char *help);
 void add_uint(command *cmd, const char *spelling, uint64_t *target, double low,
               double high, const char *help);
+void add_uint32(command *cmd, const char *spelling, uint32_t *target, double low,
+                double high, const char *help);
 void add_real(command *cmd, const char *spelling, double *target, double low, double high,
               const char *help);
 /// Sets the words, "a b", that completion offers for the value of the last added flag.

@@ -73,8 +73,8 @@ void add_cost_flags(command *cmd, cost_flags *flags) {
   add_text(cmd, "--backend NAME", &flags->backend,
            "back-end that runs the graph: cpu (the default), reference, cuda");
   offer_words(cmd, BACKEND_WORDS);
-  add_uint(cmd, "--run-threads N", &flags->threads, 1, 1024,
-           "threads of the executor, in each rank");
+  add_uint32(cmd, "--run-threads N", &flags->threads, 1, 1024,
+             "threads of the executor, in each rank");
 }
 
 /// Returns the spelling of the flag of a limit; two limits have short names.
@@ -250,7 +250,7 @@ static egraph_status open_costs(const cost_flags *flags, const char *database,
   egraph_costs_options options = {.size = sizeof options,
                                   .database = database,
                                   .backend = with_plugin(flags->backend),
-                                  .threads = (uint32_t)flags->threads,
+                                  .threads = flags->threads,
                                   .read_only = flags->read_only,
                                   .measure = measure,
                                   .again = flags->again,
@@ -363,7 +363,6 @@ static egraph_status call_optimize(const optimize_flags *flags, optimize_session
   if (flags->optimizer != NULL) {
     out->training = flags->training;
     out->training.optimizer = flags->optimizer;
-    out->training.micro_batches = (uint32_t)flags->micro_batches;
     training_flags_give(&flags->trained, &out->training);
     options.training = &out->training;
   }

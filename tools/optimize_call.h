@@ -49,7 +49,7 @@ bool training_flags_untie(const training_flags *flags);
 typedef struct cost_flags {
   bool no_measure, read_only, again;
   const char *database, *backend;
-  uint64_t threads; // threads of the executor; 0: 1
+  uint32_t threads; // threads of the executor; 0: 1
 } cost_flags;
 
 /// One call of egraph_optimize. It passes only the groups that a flag asks for.
@@ -65,7 +65,6 @@ typedef struct optimize_flags {
   const char *optimizer; // optimizer of a training step; NULL: the graph itself
   egraph_training training;
   training_flags trained;
-  uint64_t micro_batches;
   egraph_constraints constraints;
   egraph_baselines compare;
 } optimize_flags;

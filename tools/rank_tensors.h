@@ -11,7 +11,8 @@
 typedef struct run_flags {
   bool compare, steps, json;
   const char *backend;
-  uint64_t threads, repeats, seed;
+  uint32_t threads;
+  uint64_t repeats, seed;
   load_flags load;
   text_list inputs, outputs;
   // plans

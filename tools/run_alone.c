@@ -12,7 +12,7 @@
 static egraph_session_options session_options(const rank_run *r) {
   return (egraph_session_options){.size = sizeof(egraph_session_options),
                                   .backend = with_plugin(r->flags->backend),
-                                  .threads = (uint32_t)r->flags->threads,
+                                  .threads = r->flags->threads,
                                   .seed = r->flags->seed};
 }
 

@@ -227,7 +227,7 @@ static egraph_status run_steps(rank_run *r) {
   const egraph_plan_run_options options = {.size = sizeof options,
                                            .backend = with_plugin(r->flags->backend),
                                            .transport = transport,
-                                           .threads = (uint32_t)r->flags->threads,
+                                           .threads = r->flags->threads,
                                            .seed = r->flags->seed,
                                            .steps = (uint32_t)r->step_count,
                                            .deadline_seconds = deadline,

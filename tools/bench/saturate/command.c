@@ -203,7 +203,7 @@ static void print_measurement_json(const bench_measurement *m) {
 
 typedef struct saturate_bench_flags {
   const char *folder, *taso, *peer;
-  uint64_t threads, repeats, iterations;
+  uint32_t threads, repeats, iterations;
   bool naive, counts, list, json;
 } saturate_bench_flags;
 
@@ -247,7 +247,7 @@ static bool choose(const saturate_bench_flags *flags, const positional *words,
 // Runs this program, then the peer, and so on: disturbances of the machine affect both.
 static bool run_pairs(saturate_bench *b, bench_measurement *m) {
   bool has_peer = b->flags->peer != NULL;
-  for (uint64_t i = 0; i < b->flags->repeats && !interrupted(); i++) {
+  for (uint32_t i = 0; i < b->flags->repeats && !interrupted(); i++) {
     bench_result result;
     (void)progress_line("bench", "%s", m->spec->name);
     if (!bench_run(m->spec, &b->mode, &result)) return false;
@@ -283,7 +283,7 @@ static void measure(saturate_bench *b, const char *name) {
     fprintf(stderr, "egraph: %s is left out: it needs TASO's rules, --taso FILE\n", name);
   } else if (fine) {
     if (spec.raw == RAW_NONE && b->flags->iterations < spec.iterations) {
-      spec.iterations = (uint32_t)b->flags->iterations;
+      spec.iterations = b->flags->iterations;
       if (spec.expected_count > spec.iterations) spec.expected_count = spec.iterations;
     }
     fine = run_pairs(b, &m);
@@ -315,7 +315,7 @@ static int run_bench(const saturate_bench_flags *flags, const positional *words)
   char *taso = flags->taso != NULL ? text_file_read(flags->taso) : NULL;
   saturate_bench b = {
       .flags = flags,
-      .mode = {.taso = taso, .naive = flags->naive, .threads = (uint32_t)flags->threads}};
+      .mode = {.taso = taso, .naive = flags->naive, .threads = flags->threads}};
   int outcome = EXIT_FAILED;
   if (flags->taso != NULL && taso == NULL)
     fprintf(stderr, "egraph: %s: %s\n", flags->taso, strerror(errno));
@@ -346,11 +346,11 @@ int command_bench_saturate(int argc, char **argv) {
   add_heading(&cmd, "Search");
   add_switch(&cmd, "--naive", &flags.naive,
              "search for all matches in every iteration, and compare their number, too");
-  add_uint(&cmd, "--threads N", &flags.threads, 1, 1024, "threads of the search");
-  add_uint(&cmd, "--iterations N", &flags.iterations, 0, UINT32_MAX,
-           "iterations at most (default: all)");
-  add_uint(&cmd, "--repeat N", &flags.repeats, 1, MAX_BENCH_REPEATS,
-           "runs of each; least and median are shown");
+  add_uint32(&cmd, "--threads N", &flags.threads, 1, 1024, "threads of the search");
+  add_uint32(&cmd, "--iterations N", &flags.iterations, 0, UINT32_MAX,
+             "iterations at most (default: all)");
+  add_uint32(&cmd, "--repeat N", &flags.repeats, 1, MAX_BENCH_REPEATS,
+             "runs of each; least and median are shown");
   add_text(&cmd, "--peer CMD", &flags.peer,
            "run `CMD NAME` in turn with ours (see bench/README.md)");
   add_heading(&cmd, "Output");
