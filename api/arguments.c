@@ -29,17 +29,12 @@ static void fill_target(any_options *out) { out->egraph_target_.machine = "host"
 
 static void fill_training(any_options *out) { out->egraph_training_.optimizer = "sgd"; }
 
-static void fill_session(any_options *out) {
-  out->egraph_session_options_.seed = DEFAULT_SEED;
-}
-
-static void fill_compare(any_options *out) {
-  out->egraph_compare_options_.seed = DEFAULT_SEED;
-}
-
-static void fill_plan_run(any_options *out) {
-  out->egraph_plan_run_options_.seed = DEFAULT_SEED;
-}
+#define FILL_SEED(function, options)                                                     \
+  static void function(any_options *out) { out->options##_.seed = DEFAULT_SEED; }
+FILL_SEED(fill_session, egraph_session_options)
+FILL_SEED(fill_compare, egraph_compare_options)
+FILL_SEED(fill_plan_run, egraph_plan_run_options)
+#undef FILL_SEED
 
 static void fill_terms(any_options *out) {
   eg_saturation_options d = EG_SATURATION_OPTIONS_DEFAULT;

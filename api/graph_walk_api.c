@@ -59,8 +59,7 @@ bool egraph_value_type(const egraph_graph *graph, egraph_value value,
                        egraph_tensor *out) {
   const eg_value_info *info = value_of(graph, value);
   if (info == NULL || !info->typed || out == NULL) return false;
-  *out = eg_tensor_from_type(&info->type);
-  if (info->data != NULL) out->data = (void *)(uintptr_t)eg_buffer_data(info->data);
+  *out = eg_tensor_from_value(info);
   return true;
 }
 
@@ -141,44 +140,23 @@ uint32_t egraph_node_attribute_count(const egraph_graph *graph, egraph_node node
   return attrs != NULL && attrs->op != EG_OP_OPAQUE ? attrs->count : 0;
 }
 
-/// Converts an attribute to its public form, kind by kind.
+/// Converts an attribute, without its name, to its public form, kind by kind.
 static egraph_attribute view_attribute(const eg_attr_info *row, const eg_attr *value) {
-  egraph_attribute out = {.name = row->name};
+#define VIEW(id, ...)                                                                    \
+  (egraph_attribute) { .kind = EGRAPH_ATTRIBUTE_##id, __VA_ARGS__ }
   switch (value->kind) {
-  case EG_ATTR_INT:
-    out.kind = EGRAPH_ATTRIBUTE_INTEGER;
-    out.count = 1;
-    out.integers = &value->i;
-    break;
+  case EG_ATTR_INT: return VIEW(INTEGER, .count = 1, .integers = &value->i);
   case EG_ATTR_INTS:
-    out.kind = EGRAPH_ATTRIBUTE_INTEGERS;
-    out.count = value->ints.len;
-    out.integers = value->ints.data;
-    break;
-  case EG_ATTR_FLOAT:
-    out.kind = EGRAPH_ATTRIBUTE_NUMBER;
-    out.count = 1;
-    out.numbers = &value->f;
-    break;
+    return VIEW(INTEGERS, .count = value->ints.len, .integers = value->ints.data);
+  case EG_ATTR_FLOAT: return VIEW(NUMBER, .count = 1, .numbers = &value->f);
   case EG_ATTR_FLOATS:
-    out.kind = EGRAPH_ATTRIBUTE_NUMBERS;
-    out.count = value->floats.len;
-    out.numbers = value->floats.data;
-    break;
-  case EG_ATTR_SYMBOL:
-    out.kind = EGRAPH_ATTRIBUTE_SYMBOL;
-    out.text = row->symbols[value->i];
-    break;
-  case EG_ATTR_DTYPE:
-    out.kind = EGRAPH_ATTRIBUTE_DTYPE;
-    out.text = eg_dtype_name((egraph_dtype)value->i);
-    break;
-  case EG_ATTR_STRING:
-    out.kind = EGRAPH_ATTRIBUTE_TEXT;
-    out.text = value->text;
-    break;
+    return VIEW(NUMBERS, .count = value->floats.len, .numbers = value->floats.data);
+  case EG_ATTR_SYMBOL: return VIEW(SYMBOL, .text = row->symbols[value->i]);
+  case EG_ATTR_DTYPE: return VIEW(DTYPE, .text = eg_dtype_name((egraph_dtype)value->i));
+  case EG_ATTR_STRING: return VIEW(TEXT, .text = value->text);
   }
-  return out;
+#undef VIEW
+  return (egraph_attribute){.name = NULL};
 }
 
 bool egraph_node_attribute(const egraph_graph *graph, egraph_node node, uint32_t index,
@@ -189,6 +167,7 @@ bool egraph_node_attribute(const egraph_graph *graph, egraph_node node, uint32_t
   const eg_attr *value = &attrs->slots[index];
   const eg_attr usual = eg_attr_default(op, (uint16_t)index);
   *out = view_attribute(&eg_op_info_of(op)->attrs[index], value);
+  out->name = eg_op_info_of(op)->attrs[index].name;
   out->is_default = eg_attr_same(value, &usual);
   return true;
 }

@@ -22,6 +22,12 @@ egraph_tensor eg_tensor_from_type(const eg_type *type) {
   return tensor;
 }
 
+egraph_tensor eg_tensor_from_value(const eg_value_info *value) {
+  egraph_tensor tensor = eg_tensor_from_type(&value->type);
+  if (value->data != NULL) tensor.data = (void *)(uintptr_t)eg_buffer_data(value->data);
+  return tensor;
+}
+
 void eg_owned_tensors_deinit(eg_owned_tensors *tensors) {
   for (size_t i = 0; i < tensors->len; i++)
     eg_free(tensors->alloc, tensors->data[i].data, eg_type_bytes(&tensors->data[i].type),

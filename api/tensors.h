@@ -11,6 +11,8 @@
 egraph_status eg_type_from_tensor(const egraph_tensor *tensor, eg_type *out);
 /// Returns a tensor of a type; its data is NULL.
 egraph_tensor eg_tensor_from_type(const eg_type *type);
+/// Returns a value, which has a type, as a tensor that borrows the data (NULL: none).
+egraph_tensor eg_tensor_from_value(const eg_value_info *value);
 
 EG_VEC_DEFINE(eg_tensors, eg_tensor);
 

@@ -135,12 +135,6 @@ egraph_status egraph_training_untie(const egraph_graph *graph,
 
 // ---- data of weights ----------------------------------------------------------------
 
-static egraph_tensor tensor_of(const eg_value_info *info) {
-  egraph_tensor tensor = eg_tensor_from_type(&info->type);
-  if (info->data != NULL) tensor.data = (void *)(uintptr_t)eg_buffer_data(info->data);
-  return tensor;
-}
-
 egraph_status egraph_graph_weight(const egraph_graph *graph, uint32_t index,
                                   const char **out_name, egraph_tensor *out) {
   EG_REQUIRE(graph, out_name, out);
@@ -149,7 +143,7 @@ egraph_status egraph_graph_weight(const egraph_graph *graph, uint32_t index,
     const eg_value_info *info = eg_graph_value(graph, (eg_value){v});
     if (info->kind != EG_VALUE_WEIGHT || count++ != index) continue;
     *out_name = info->name;
-    *out = tensor_of(info);
+    *out = eg_tensor_from_value(info);
     return EGRAPH_OK;
   }
   return EG_FAIL(EGRAPH_E_ARGUMENT, "there is no weight %u; the graph has %u", index,
@@ -163,7 +157,7 @@ egraph_status egraph_graph_find_weight(const egraph_graph *graph, const char *na
   if (!eg_graph_find_value(graph, name, &value) ||
       eg_graph_value(graph, value)->kind != EG_VALUE_WEIGHT)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "the graph has no weight '%.200s'", name);
-  *out = tensor_of(eg_graph_value(graph, value));
+  *out = eg_tensor_from_value(eg_graph_value(graph, value));
   return EGRAPH_OK;
 }
 

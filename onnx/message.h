@@ -14,6 +14,10 @@ enum { EG_ONNX_MAX_DEPTH = 64 };
 /// The domain of our fused operators.
 #define EG_ONNX_DOMAIN "egraph"
 
+EG_VEC_DEFINE(eg_onnx_initializers, Onnx__TensorProto *);
+EG_VEC_DEFINE(eg_onnx_infos, Onnx__ValueInfoProto *);
+EG_VEC_DEFINE(eg_onnx_entries, Onnx__StringStringEntryProto *);
+
 /// A protobuf-c allocator over ours. Must not move while messages that it allocated live.
 typedef struct eg_onnx_heap {
   ProtobufCAllocator base;

@@ -14,14 +14,14 @@ static bool has_same_places(char *const *a, char *const *b, size_t count) {
   return true;
 }
 
-static egraph_status has_same_attributes(egraph_allocator alloc, const Onnx__NodeProto *a,
-                                         const Onnx__NodeProto *b, bool *out) {
-  *out = a->n_attribute == b->n_attribute;
-  for (size_t i = 0; *out && i < a->n_attribute; i++)
-    EG_TRY(eg_onnx_is_same_message(alloc, &a->attribute[i]->base, &b->attribute[i]->base,
-                                   out));
-  return EGRAPH_OK;
-}
+/// Compares the messages of a repeated field of two messages by their bytes.
+#define COMPARE_MESSAGES(alloc, a, b, field, out)                                        \
+  do {                                                                                   \
+    *(out) = (a)->n_##field == (b)->n_##field;                                           \
+    for (size_t i = 0; *(out) && i < (a)->n_##field; i++)                                \
+      EG_TRY(eg_onnx_is_same_message(alloc, &(a)->field[i]->base, &(b)->field[i]->base,  \
+                                     out));                                              \
+  } while (0)
 
 /// True when the sub-graphs capture the same names in the same order.
 static bool has_same_captures(const Onnx__GraphProto *a, const Onnx__GraphProto *b) {
@@ -64,16 +64,6 @@ static bool has_other_sets(const Onnx__ModelProto *a, const Onnx__ModelProto *b)
   return true;
 }
 
-/// Compares the functions of two models by their bytes.
-static egraph_status has_same_functions(egraph_allocator alloc, const Onnx__ModelProto *a,
-                                        const Onnx__ModelProto *b, bool *out) {
-  *out = a->n_functions == b->n_functions;
-  for (size_t i = 0; *out && i < a->n_functions; i++)
-    EG_TRY(eg_onnx_is_same_message(alloc, &a->functions[i]->base, &b->functions[i]->base,
-                                   out));
-  return EGRAPH_OK;
-}
-
 static egraph_status has_same_meaning(egraph_allocator alloc, const Onnx__ModelProto *a,
                                       const Onnx__ModelProto *b, bool *out) {
   int64_t first = eg_onnx_standard_opset(a->opset_import, a->n_opset_import);
@@ -81,7 +71,8 @@ static egraph_status has_same_meaning(egraph_allocator alloc, const Onnx__ModelP
   *out = has_other_sets(a, b) && has_other_sets(b, a) &&
          means_same_in(a->graph->node[0], first < second ? first : second,
                        first < second ? second : first);
-  return *out ? has_same_functions(alloc, a, b, out) : EGRAPH_OK;
+  if (*out) COMPARE_MESSAGES(alloc, a, b, functions, out);
+  return EGRAPH_OK;
 }
 
 static egraph_status compare_records(egraph_allocator alloc, const Onnx__ModelProto *a,
@@ -97,7 +88,7 @@ static egraph_status compare_records(egraph_allocator alloc, const Onnx__ModelPr
          has_same_places(x->input, y->input, x->n_input) &&
          has_same_places(x->output, y->output, x->n_output) &&
          has_same_captures(a->graph, b->graph);
-  if (*out) EG_TRY(has_same_attributes(alloc, x, y, out));
+  if (*out) COMPARE_MESSAGES(alloc, x, y, attribute, out);
   return *out ? has_same_meaning(alloc, a, b, out) : EGRAPH_OK;
 }
 

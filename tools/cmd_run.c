@@ -181,10 +181,7 @@ static void free_state(run_state *state) {
 /// Runs a model; *out_good: all files of the flags were read and written.
 static egraph_status run_model(run_state *state, run_flags *flags, const char *model,
                                bool *out_good) {
-  egraph_session_options options = {.size = sizeof options,
-                                    .backend = with_plugin(flags->backend),
-                                    .threads = flags->threads,
-                                    .seed = flags->seed};
+  const egraph_session_options options = run_session_options(flags);
   EG_TRY(load_model(model, &flags->load, &state->graph));
   // A graph that cannot be run fails first: its outputs may have no types.
   EG_TRY(egraph_session_create(NULL, state->graph, &options, &state->session));

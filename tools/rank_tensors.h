@@ -28,6 +28,9 @@ typedef struct run_flags {
   const char *save, *checkpoint, *resume;
 } run_flags;
 
+/// Returns the options of a session on one device. (run_alone.c)
+egraph_session_options run_session_options(const run_flags *flags);
+
 typedef struct rank_run {
   const run_flags *flags;
   egraph_plan *plan;

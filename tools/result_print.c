@@ -299,13 +299,6 @@ static bool is_certified(const egraph_report *r) {
   return isfinite(r->cost_after) && r->uncertified == NULL;
 }
 
-/// Writes the figures of a search by another algorithm.
-static void plan_search_json(const egraph_report *r) {
-  JSON_OBJECT("search", JSON("algorithm", r->algorithm), JSON("proposals", r->proposals),
-              JSON("work", r->search_work), JSON("seconds", r->search_seconds),
-              JSON("excess_bytes", r->excess_memory));
-}
-
 static void report_json(const optimize_session *session, const char *certificate) {
   const egraph_result *result = session->result;
   const egraph_report *r = egraph_result_report(result);
@@ -318,7 +311,11 @@ static void report_json(const optimize_session *session, const char *certificate
                  JSON("bound_unchecked", (bool)(!is_certified(r) || r->meshes > 1 ||
                                                 r->checked < r->bound)));
   JSON_MEMBERS(JSON("proven_over", r->proven_over), JSON("baseline", session->baseline));
-  if (r->algorithm != NULL) plan_search_json(r);
+  if (r->algorithm != NULL)
+    JSON_OBJECT("search", JSON("algorithm", r->algorithm),
+                JSON("proposals", r->proposals), JSON("work", r->search_work),
+                JSON("seconds", r->search_seconds),
+                JSON("excess_bytes", r->excess_memory));
   if (r->overlap_plans != 0)
     JSON_OBJECT("overlap", JSON("seconds", r->overlapped),
                 JSON("bound", r->overlap_bound), JSON("plans", r->overlap_plans));

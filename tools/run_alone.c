@@ -9,11 +9,11 @@
 #include "tools/rank_tensors.h"
 #include "tools/tensor_files.h"
 
-static egraph_session_options session_options(const rank_run *r) {
+egraph_session_options run_session_options(const run_flags *flags) {
   return (egraph_session_options){.size = sizeof(egraph_session_options),
-                                  .backend = with_plugin(r->flags->backend),
-                                  .threads = r->flags->threads,
-                                  .seed = r->flags->seed};
+                                  .backend = with_plugin(flags->backend),
+                                  .threads = flags->threads,
+                                  .seed = flags->seed};
 }
 
 static void keep_verdict(rank_run *r, const egraph_step_verdict *verdict) {
@@ -24,7 +24,7 @@ static void keep_verdict(rank_run *r, const egraph_step_verdict *verdict) {
 // ---- steps of training ----------------------------------------------------------
 
 egraph_status rank_run_open_check(rank_run *r) {
-  const egraph_session_options options = session_options(r);
+  const egraph_session_options options = run_session_options(r->flags);
   if (!r->flags->verify || r->loss < 0) return EGRAPH_OK;
   return egraph_step_check_create(NULL, r->graph, &options, r->rows, &r->check);
 }
@@ -70,7 +70,7 @@ static egraph_status run_alone(rank_run *r, egraph_session *session,
 
 egraph_status rank_run_verify(rank_run *r) {
   OWNED(egraph_session, session);
-  const egraph_session_options options = session_options(r);
+  const egraph_session_options options = run_session_options(r->flags);
   if (r->loss >= 0) return EGRAPH_OK;
   egraph_tensor *outputs = calloc((size_t)r->output_count + 1, sizeof *outputs);
   bool is_there = outputs != NULL;

@@ -91,15 +91,10 @@ egraph_status json_ties(const egraph_training *training, const egraph_graph *mod
 
 // ---- plans that were untied ---------------------------------------------------------
 
-static bool has_input(const egraph_graph *step, const char *wanted) {
-  bool found = false;
-  for (uint32_t i = 0; i < egraph_graph_info_of(step).inputs && !found; i++) {
-    const char *name;
-    egraph_tensor type;
-    found = egraph_graph_input(step, i, &name, &type) == EGRAPH_OK &&
-            strcmp(name, wanted) == 0;
-  }
-  return found;
+static bool has_input(const egraph_graph *step, const char *name) {
+  egraph_value value;
+  return egraph_graph_find_value(step, name, &value) &&
+         egraph_value_kind_of(step, value) == EGRAPH_VALUE_INPUT;
 }
 
 /// True when a step trains a weight that only the untied model has.

@@ -12,23 +12,20 @@
 // Larger tensors are entered without content: types do not depend on it.
 enum { MAX_CONTENT_ELEMENTS = 64 };
 
-EG_VEC_DEFINE(info_list, Onnx__ValueInfoProto *);
-EG_VEC_DEFINE(tensor_list, Onnx__TensorProto *);
-EG_VEC_DEFINE(entry_list, Onnx__StringStringEntryProto *);
-
 /// The model that is made from an inner graph.
 typedef struct maker {
   eg_arena *arena;
   const eg_onnx_inner *inner;
-  info_list inputs, outputs;
-  tensor_list initializers;
-  entry_list entries;
+  eg_onnx_infos inputs, outputs;
+  eg_onnx_initializers initializers;
+  eg_onnx_entries entries;
   eg_strmap names;  // of the graph's own tensors, then of outputs
   uint32_t *places; // [outputs of the inner graph]
 } maker;
 
-EG_OWNER_DEFINE_STATIC(maker, (info_list, inputs, outputs), (tensor_list, initializers),
-                       (entry_list, entries), (eg_strmap, names))
+EG_OWNER_DEFINE_STATIC(maker, (eg_onnx_infos, inputs, outputs),
+                       (eg_onnx_initializers, initializers), (eg_onnx_entries, entries),
+                       (eg_strmap, names))
 
 // ---- leaves -------------------------------------------------------------------------
 
@@ -45,7 +42,7 @@ static egraph_status add_input(maker *m, const char *name, const eg_onnx_enterin
     EG_TRY(eg_onnx_type_message(m->arena, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT8E5M2, 1,
                                 &bytes, &info->type));
   }
-  return info_list_push(&m->inputs, info);
+  return eg_onnx_infos_push(&m->inputs, info);
 }
 
 /// Adds a weight without data.
@@ -53,7 +50,7 @@ static egraph_status add_absent(maker *m, const char *name, const eg_type *type)
   const eg_onnx_entering weight = {.name = name, .type = type};
   Onnx__StringStringEntryProto *entry;
   EG_TRY(eg_onnx_entry_message(m->arena, EG_ONNX_ABSENT_PREFIX, name, "", &entry));
-  EG_TRY(entry_list_push(&m->entries, entry));
+  EG_TRY(eg_onnx_entries_push(&m->entries, entry));
   return add_input(m, name, &weight);
 }
 
@@ -64,7 +61,7 @@ static egraph_status add_content(maker *m, const eg_onnx_entering *from) {
   tensor->name = eg_onnx_borrowed(from->name); // packing only reads
   tensor->has_raw_data = true;
   tensor->raw_data.len = eg_buffer_size(from->content);
-  return tensor_list_push(&m->initializers, tensor);
+  return eg_onnx_initializers_push(&m->initializers, tensor);
 }
 
 static egraph_status add_entering(maker *m, const eg_onnx_entering *from) {
@@ -86,7 +83,7 @@ static egraph_status add_initializers(maker *m) {
     if (is_ours && tensor->name != NULL && eg_type_elements(&type) > MAX_CONTENT_ELEMENTS)
       EG_TRY(add_absent(m, tensor->name, &type));
     else
-      EG_TRY(tensor_list_push(&m->initializers, tensor));
+      EG_TRY(eg_onnx_initializers_push(&m->initializers, tensor));
   }
   return EGRAPH_OK;
 }
@@ -125,7 +122,7 @@ static egraph_status add_outputs(maker *m) {
       continue;
     m->places[i] = (uint32_t)m->outputs.len;
     EG_TRY(eg_strmap_put(&m->names, name, m->places[i]));
-    EG_TRY(info_list_push(&m->outputs, graph->output[i]));
+    EG_TRY(eg_onnx_infos_push(&m->outputs, graph->output[i]));
   }
   return EGRAPH_OK;
 }

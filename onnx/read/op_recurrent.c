@@ -237,9 +237,7 @@ egraph_status eg_onnx_write_recurrent(eg_onnx_body *body, const eg_onnx_item *it
     names[from.onnx[i]] = item->input_names[i];
     if (from.onnx[i] + 1 > count) count = from.onnx[i] + 1;
   }
-  EG_TRY(eg_onnx_put_node(body, eg_op_info_of(op)->onnx, names, count, item->result_names,
-                          item->result_count, &node));
-  if (item->name[0] != '\0') node->name = eg_onnx_borrowed(item->name);
+  EG_TRY(eg_onnx_put_item(body, eg_op_info_of(op)->onnx, names, count, item, &node));
   EG_TRY(put_gates(body, node, item));
   return put_rest(body, node, item);
 }

@@ -651,10 +651,9 @@ static egraph_status write_call(eg_onnx_body *body, const eg_onnx_item *item,
   Onnx__FunctionProto *function;
   Onnx__NodeProto *node;
   EG_TRY(find_function(body->writer, item, signature, &function));
-  EG_TRY(eg_onnx_put_node(body, function->name, item->input_names, item->input_count,
-                          item->result_names, item->result_count, &node));
+  EG_TRY(eg_onnx_put_item(body, function->name, item->input_names, item->input_count,
+                          item, &node));
   node->domain = function->domain;
-  if (item->name[0] != '\0') node->name = eg_onnx_borrowed(item->name);
   for (uint16_t i = 0; i < op->attr_count; i++) {
     const eg_attr *slot = &item->attrs->slots[i];
     EG_TRY(slot->kind == EG_ATTR_FLOAT

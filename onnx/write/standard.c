@@ -11,10 +11,6 @@
 
 typedef egraph_status (*standard_writer)(eg_onnx_body *body, const eg_onnx_item *item);
 
-static void set_name(Onnx__NodeProto *node, const eg_onnx_item *item) {
-  if (item->name[0] != '\0') node->name = eg_onnx_borrowed(item->name);
-}
-
 static const eg_op_info *info_of(const eg_onnx_item *item) {
   return eg_op_info_of((eg_op)item->attrs->op);
 }
@@ -32,10 +28,7 @@ static egraph_status put_item(eg_onnx_body *body, const eg_onnx_item *item,
     inputs[i] = item->input_names[i];
   for (uint32_t i = 0; i < extra_count; i++)
     inputs[item->input_count + i] = extra[i];
-  EG_TRY(eg_onnx_put_node(body, op_type, inputs, count, item->result_names,
-                          item->result_count, out));
-  set_name(*out, item);
-  return EGRAPH_OK;
+  return eg_onnx_put_item(body, op_type, inputs, count, item, out);
 }
 
 static egraph_status put_slot(eg_onnx_body *body, Onnx__NodeProto *node,
@@ -131,7 +124,7 @@ static egraph_status write_clip(eg_onnx_body *body, const eg_onnx_item *item) {
                           eg_item_float(item, EG_A_CLIP_MIN),
                           eg_item_float(item, EG_A_CLIP_MAX), item->result_names[0],
                           &node));
-  set_name(node, item);
+  eg_onnx_name_node(node, item);
   return EGRAPH_OK;
 }
 
@@ -225,7 +218,7 @@ static egraph_status write_one_hot(eg_onnx_body *body, const eg_onnx_item *item)
   EG_TRY(eg_onnx_constant_scalar(
       body, EGRAPH_INT64, (double)eg_item_int(item, EG_A_ONE_HOT_DEPTH), &inputs[1]));
   EG_TRY(eg_onnx_put(body, "OneHot", inputs, 3, item->result_names[0], NULL, &node));
-  set_name(node, item);
+  eg_onnx_name_node(node, item);
   return eg_onnx_put_int(body, node, "axis", eg_item_int(item, EG_A_ONE_HOT_AXIS));
 }
 
@@ -315,7 +308,7 @@ static egraph_status write_pad(eg_onnx_body *body, const eg_onnx_item *item) {
                          eg_item_float(item, EG_A_PAD_VALUE),
                          mode->symbols[eg_item_int(item, EG_A_PAD_MODE)],
                          item->result_names[0], NULL, &node));
-  set_name(node, item);
+  eg_onnx_name_node(node, item);
   return EGRAPH_OK;
 }
 

@@ -75,6 +75,19 @@ egraph_status eg_onnx_put_node(eg_onnx_body *body, const char *op_type,
   return EGRAPH_OK;
 }
 
+void eg_onnx_name_node(Onnx__NodeProto *node, const eg_onnx_item *item) {
+  if (item->name[0] != '\0') node->name = eg_onnx_borrowed(item->name);
+}
+
+egraph_status eg_onnx_put_item(eg_onnx_body *body, const char *op_type,
+                               const char *const *inputs, uint32_t input_count,
+                               const eg_onnx_item *item, Onnx__NodeProto **out) {
+  EG_TRY(eg_onnx_put_node(body, op_type, inputs, input_count, item->result_names,
+                          item->result_count, out));
+  eg_onnx_name_node(*out, item);
+  return EGRAPH_OK;
+}
+
 egraph_status eg_onnx_put(eg_onnx_body *body, const char *op_type,
                           const char *const *inputs, uint32_t input_count,
                           const char *result, const char **out_result,

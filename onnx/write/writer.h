@@ -14,11 +14,8 @@
 enum { EG_ONNX_FUNCTIONS_IR = 8 }; // the first version of the format with functions
 
 EG_VEC_DEFINE(eg_onnx_nodes, Onnx__NodeProto *);
-EG_VEC_DEFINE(eg_onnx_initializers, Onnx__TensorProto *);
-EG_VEC_DEFINE(eg_onnx_infos, Onnx__ValueInfoProto *);
 EG_VEC_DEFINE(eg_onnx_functions, Onnx__FunctionProto *);
 EG_VEC_DEFINE(eg_onnx_opsets, Onnx__OperatorSetIdProto *);
-EG_VEC_DEFINE(eg_onnx_entries, Onnx__StringStringEntryProto *);
 EG_VEC_DEFINE(eg_onnx_messages, ProtobufCMessage *);
 
 typedef struct eg_onnx_writer {
@@ -92,6 +89,12 @@ egraph_status eg_onnx_put_node(eg_onnx_body *body, const char *op_type,
                                const char *const *inputs, uint32_t input_count,
                                const char *const *outputs, uint32_t output_count,
                                Onnx__NodeProto **out);
+/// Appends a node with the item's name and results, and these operands.
+egraph_status eg_onnx_put_item(eg_onnx_body *body, const char *op_type,
+                               const char *const *inputs, uint32_t input_count,
+                               const eg_onnx_item *item, Onnx__NodeProto **out);
+/// Gives a node the name of an item, if it has one.
+void eg_onnx_name_node(Onnx__NodeProto *node, const eg_onnx_item *item);
 /// Appends a node with one result. `result` NULL: a made-up name, returned in *out_result
 /// (may be NULL otherwise).
 egraph_status eg_onnx_put(eg_onnx_body *body, const char *op_type,

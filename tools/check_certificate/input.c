@@ -111,6 +111,19 @@ void *input_allocate(input *in, size_t count, size_t size) {
   return b->data;
 }
 
+bool input_grow(void *array, size_t *capacity, size_t count, size_t size) {
+  size_t more = *capacity < 32 ? 64 : 2 * *capacity;
+  void *at;
+  if (count <= *capacity) return true;
+  if (more < count) more = count;
+  memcpy(&at, array, sizeof at);
+  at = more > SIZE_MAX / 2 / size ? NULL : realloc(at, more * size);
+  if (at == NULL) return false;
+  memcpy(array, &at, sizeof at);
+  *capacity = more;
+  return true;
+}
+
 bool input_group(input *in, const uint32_t *key, size_t items, uint32_t keys,
                  uint32_t **begin, uint32_t **grouped) {
   if (!INPUT_ROOM(in, *begin, (size_t)keys + 2) || !INPUT_ROOM(in, *grouped, items))

@@ -43,6 +43,9 @@ void *input_allocate(input *in, size_t count, size_t size);
 /// Makes `pointer` point to `count` zeroed items of its type; false, with a reason.
 #define INPUT_ROOM(in, pointer, count)                                                   \
   (((pointer) = input_allocate(in, (size_t)(count), sizeof *(pointer))) != NULL)
+/// Makes the array at *(T **)array large enough for `count` items of `size` bytes; its
+/// capacity at least doubles. False, without a reason: memory is lacking.
+bool input_grow(void *array, size_t *capacity, size_t count, size_t size);
 /// Groups items by key; omits items whose key is `keys` or larger. The items of key k are
 /// grouped[begin[k] .. begin[k + 1]). False, with a reason.
 bool input_group(input *in, const uint32_t *key, size_t items, uint32_t keys,

@@ -157,33 +157,47 @@ static double minimum_of_tree(layout_check *k, uint32_t tree) {
   return least;
 }
 
+/// Numbers in groups: group i is item[begin[i]] to item[begin[i + 1] - 1].
+typedef struct groups {
+  uint32_t *begin, *item;
+} groups;
+
+/// One of the groups.
+typedef struct list {
+  const uint32_t *at;
+  uint32_t count;
+} list;
+
+static list group(const groups *all, uint32_t i) {
+  return (list){all->item + all->begin[i], all->begin[i + 1] - all->begin[i]};
+}
+
 /// Computes the minimum of a tie, whose computed members have one layout.
-static double minimum_of_tie(const layout_check *k, const uint32_t *links,
-                             uint32_t count) {
+static double minimum_of_tie(const layout_check *k, list links) {
   uint32_t labels = 0;
   double least = INFINITY;
-  for (uint32_t i = 0; i < count; i++)
-    if (k->link[links[i]].labels - 1 > labels) labels = k->link[links[i]].labels - 1;
+  for (uint32_t i = 0; i < links.count; i++)
+    if (k->link[links.at[i]].labels - 1 > labels)
+      labels = k->link[links.at[i]].labels - 1;
   for (uint32_t label = 0; label < labels; label++) {
     double sum = 0;
-    for (uint32_t i = 0; i < count; i++) {
-      const link *l = &k->link[links[i]];
+    for (uint32_t i = 0; i < links.count; i++) {
+      const link *l = &k->link[links.at[i]];
       double own = far_price(k, l, l->labels - 1);
       if (label < l->labels - 1) own = fmin(own, far_price(k, l, label));
       sum = isinf(own) ? INFINITY : plus(sum, own);
     }
     least = fmin(least, sum);
   }
-  return count == 0 ? 0 : least;
+  return links.count == 0 ? 0 : least;
 }
 
 /// True when the links cover all values of a cut.
-static bool is_whole(const layout_check *k, uint32_t cut, const uint32_t *links,
-                     uint32_t count) {
+static bool is_whole(const layout_check *k, uint32_t cut, list links) {
   for (uint32_t i = k->cut_begin[cut]; i < k->cut_begin[cut + 1]; i++) {
     bool is_linked = false;
-    for (uint32_t n = 0; n < count; n++)
-      is_linked |= k->link[links[n]].value == k->t.op_value[k->cut_op[i]];
+    for (uint32_t n = 0; n < links.count; n++)
+      is_linked |= k->link[links.at[n]].value == k->t.op_value[k->cut_op[i]];
     if (!is_linked) return false;
   }
   return true;
@@ -191,17 +205,16 @@ static bool is_whole(const layout_check *k, uint32_t cut, const uint32_t *links,
 
 /// Computes the minimum of a cut: at least one operator is chosen, if the links cover all
 /// values of the cut.
-static double minimum_of_cut(const layout_check *k, uint32_t cut, const uint32_t *links,
-                             uint32_t count) {
+static double minimum_of_cut(const layout_check *k, uint32_t cut, list links) {
   double sum = 0, more = INFINITY;
-  for (uint32_t i = 0; i < count; i++) {
-    double with = far_price(k, &k->link[links[i]], 0);
-    double without = far_price(k, &k->link[links[i]], 1);
+  for (uint32_t i = 0; i < links.count; i++) {
+    double with = far_price(k, &k->link[links.at[i]], 0);
+    double without = far_price(k, &k->link[links.at[i]], 1);
     if (isinf(with) && isinf(without)) return INFINITY;
     sum = plus(sum, fmin(with, without));
     more = fmin(more, isinf(without) ? 0 : fmax(add_down(with, -without), 0));
   }
-  return is_whole(k, cut, links, count) ? plus(sum, more) : sum;
+  return is_whole(k, cut, links) ? plus(sum, more) : sum;
 }
 
 // ---- labels in no solution ----------------------------------------------------------
@@ -218,7 +231,7 @@ static bool bury(layout_check *k, const link *l, const uint8_t *support) {
 }
 
 static bool bury_producers(layout_check *k, uint32_t v, uint8_t *support,
-                           const uint32_t *strategies, uint32_t count) {
+                           list strategies) {
   bool changed = false;
   uint32_t begin = k->link_begin[v], end = k->link_begin[v + 1];
   bool nothing = cost_of_nothing(k, v) < INFINITY;
@@ -227,8 +240,8 @@ static bool bury_producers(layout_check *k, uint32_t v, uint8_t *support,
     memset(support + l->label, 0, l->labels);
     if (nothing) support[l->label + l->labels - 1] = 1;
   }
-  for (uint32_t n = 0; n < count; n++) {
-    uint32_t s = strategies[n];
+  for (uint32_t n = 0; n < strategies.count; n++) {
+    uint32_t s = strategies.at[n];
     if (!k->alive[s]) continue;
     if (!(cost_of_strategy(k, s) < INFINITY)) continue;
     for (uint32_t i = begin; i < end; i++) {
@@ -286,43 +299,41 @@ static bool bury_tree(layout_check *k, uint32_t tree, uint8_t *support,
 }
 
 /// Buries labels of a tie, whose computed members have one layout.
-static bool bury_tie(layout_check *k, const uint32_t *links, uint32_t count,
-                     uint8_t *support) {
+static bool bury_tie(layout_check *k, list links, uint8_t *support) {
   bool changed = false;
   uint32_t labels = 0;
-  for (uint32_t i = 0; i < count; i++) {
-    const link *l = &k->link[links[i]];
+  for (uint32_t i = 0; i < links.count; i++) {
+    const link *l = &k->link[links.at[i]];
     memset(support + l->label, 0, l->labels);
     if (l->labels - 1 > labels) labels = l->labels - 1;
   }
   for (uint32_t label = 0; label < labels; label++) {
     bool all = true;
-    for (uint32_t i = 0; all && i < count; i++) {
-      const link *l = &k->link[links[i]];
+    for (uint32_t i = 0; all && i < links.count; i++) {
+      const link *l = &k->link[links.at[i]];
       all = !k->dead[l->label + l->labels - 1] ||
             (label < l->labels - 1 && !k->dead[l->label + label]);
     }
-    for (uint32_t i = 0; all && i < count; i++) {
-      const link *l = &k->link[links[i]];
+    for (uint32_t i = 0; all && i < links.count; i++) {
+      const link *l = &k->link[links.at[i]];
       if (label < l->labels - 1) support[l->label + label] = 1;
       support[l->label + l->labels - 1] = 1;
     }
   }
-  for (uint32_t i = 0; i < count; i++)
-    changed |= bury(k, &k->link[links[i]], support);
+  for (uint32_t i = 0; i < links.count; i++)
+    changed |= bury(k, &k->link[links.at[i]], support);
   return changed;
 }
 
 /// If only one operator of a cut may be chosen, it must be: its other label is dead.
-static bool bury_cut(layout_check *k, uint32_t cut, const uint32_t *links,
-                     uint32_t count) {
+static bool bury_cut(layout_check *k, uint32_t cut, list links) {
   uint32_t chosen = 0, last = 0;
-  for (uint32_t i = 0; i < count; i++) {
-    if (k->dead[k->link[links[i]].label]) continue;
+  for (uint32_t i = 0; i < links.count; i++) {
+    if (k->dead[k->link[links.at[i]].label]) continue;
     chosen++;
-    last = k->link[links[i]].label;
+    last = k->link[links.at[i]].label;
   }
-  if (chosen != 1 || k->dead[last + 1] || !is_whole(k, cut, links, count)) return false;
+  if (chosen != 1 || k->dead[last + 1] || !is_whole(k, cut, links)) return false;
   k->dead[last + 1] = 1;
   return true;
 }
@@ -345,17 +356,16 @@ static void bury_roots(layout_check *k) {
 
 /// Lists of a check: strategies of a value, links of ties and cuts.
 typedef struct lists {
-  uint32_t *strategy_begin, *strategy; // [values + 1], [strategies]
-  uint32_t *tie_begin, *tie_link, *cut_begin, *cut_link;
+  groups strategies, ties, cuts;
   uint8_t *support, *reached;
 } lists;
 
 /// Groups the links of a kind by their tie or cut.
 static bool group_links(layout_check *k, link_kind kind, uint32_t *key, uint32_t keys,
-                        uint32_t **begin, uint32_t **links) {
+                        groups *out) {
   for (uint32_t i = 0; i < k->links; i++)
     key[i] = k->link[i].kind == kind ? k->link[i].at : LAYOUT_NONE;
-  return input_group(&k->c->in, key, k->links, keys, begin, links);
+  return input_group(&k->c->in, key, k->links, keys, &out->begin, &out->item);
 }
 
 static bool make_lists(layout_check *k, lists *out) {
@@ -370,10 +380,10 @@ static bool make_lists(layout_check *k, lists *out) {
     return false;
   for (uint32_t s = 0; s < t->strategies; s++)
     value[s] = layout_text_value_of(t, s);
-  return input_group(in, value, t->strategies, t->values, &out->strategy_begin,
-                     &out->strategy) &&
-         group_links(k, TIED, key, t->ties, &out->tie_begin, &out->tie_link) &&
-         group_links(k, IN_CUT, key, k->cuts, &out->cut_begin, &out->cut_link) &&
+  return input_group(in, value, t->strategies, t->values, &out->strategies.begin,
+                     &out->strategies.item) &&
+         group_links(k, TIED, key, t->ties, &out->ties) &&
+         group_links(k, IN_CUT, key, k->cuts, &out->cuts) &&
          INPUT_ROOM(in, out->support, k->labels) &&
          INPUT_ROOM(in, out->reached, t->places) && INPUT_ROOM(in, k->table, table);
 }
@@ -386,17 +396,13 @@ static void bury_labels(layout_check *k, const lists *all) {
   for (int round = 0; changed && round < MOST_ROUNDS; round++) {
     changed = false;
     for (uint32_t v = 0; v < k->t.values; v++)
-      changed |=
-          bury_producers(k, v, all->support, all->strategy + all->strategy_begin[v],
-                         all->strategy_begin[v + 1] - all->strategy_begin[v]);
+      changed |= bury_producers(k, v, all->support, group(&all->strategies, v));
     for (uint32_t i = 0; i < k->trees; i++)
       changed |= bury_tree(k, i, all->support, all->reached);
     for (uint32_t i = 0; i < k->t.ties; i++)
-      changed |= bury_tie(k, all->tie_link + all->tie_begin[i],
-                          all->tie_begin[i + 1] - all->tie_begin[i], all->support);
+      changed |= bury_tie(k, group(&all->ties, i), all->support);
     for (uint32_t i = 0; i < k->cuts; i++)
-      changed |= bury_cut(k, i, all->cut_link + all->cut_begin[i],
-                          all->cut_begin[i + 1] - all->cut_begin[i]);
+      changed |= bury_cut(k, i, group(&all->cuts, i));
   }
 }
 
@@ -405,19 +411,17 @@ static double sum_of_minima(layout_check *k, const lists *all) {
   double sum = 0;
   for (uint32_t v = 0; v < t->values; v++) {
     double least = cost_of_nothing(k, v);
-    for (uint32_t i = all->strategy_begin[v]; i < all->strategy_begin[v + 1]; i++)
-      if (k->alive[all->strategy[i]])
-        least = fmin(least, cost_of_strategy(k, all->strategy[i]));
+    list made = group(&all->strategies, v);
+    for (uint32_t i = 0; i < made.count; i++)
+      if (k->alive[made.at[i]]) least = fmin(least, cost_of_strategy(k, made.at[i]));
     sum = plus(sum, least);
   }
   for (uint32_t i = 0; i < k->trees; i++)
     sum = plus(sum, minimum_of_tree(k, i));
   for (uint32_t i = 0; i < t->ties; i++)
-    sum = plus(sum, minimum_of_tie(k, all->tie_link + all->tie_begin[i],
-                                   all->tie_begin[i + 1] - all->tie_begin[i]));
+    sum = plus(sum, minimum_of_tie(k, group(&all->ties, i)));
   for (uint32_t i = 0; i < k->cuts; i++)
-    sum = plus(sum, minimum_of_cut(k, i, all->cut_link + all->cut_begin[i],
-                                   all->cut_begin[i + 1] - all->cut_begin[i]));
+    sum = plus(sum, minimum_of_cut(k, i, group(&all->cuts, i)));
   for (uint32_t r = 0; r < t->rows; r++)
     if (k->price_of_row[r] > 0)
       sum = plus(sum, -multiply_up(k->price_of_row[r], t->limit[r]));

@@ -31,6 +31,8 @@
 #include "tools/check_certificate/plain_problem.h"
 #include "tools/check_certificate/rounding.h"
 
+enum { MOST_SPLITS = 1 << 25 };
+
 // Kinds of splits; the two sides of a split differ in the lowest bit.
 typedef enum split_kind { CLASS_USED, CLASS_UNUSED, NODE_WITHOUT, NODE_ONLY } split_kind;
 
@@ -50,7 +52,8 @@ typedef struct proof {
                        // 0: alive
   uint32_t *needed_at; // [class] 1 + depth at which it became needed; 0: not needed
   split *splits;
-  uint32_t depth, room;
+  uint32_t depth;
+  size_t room; // capacity of `splits`
   bool closed, clean;
   bool done; // the last state is closed
   // The set of the current record.
@@ -60,7 +63,8 @@ typedef struct proof {
   double *rest; // [node] at most cost - weights
   bool summing;
   uint32_t (*fact)[2];
-  uint32_t facts, max_facts;
+  uint32_t facts;
+  size_t max_facts;
   // Scratch memory of clean_up.
   uint32_t *waiting, *queue;
   uint8_t *derived, *reached;
@@ -388,13 +392,8 @@ static bool read_needs(proof *q) {
           !has_child_in_set(q, p->member[m]))
         return certificate_refuse(q->c, "node %u derives class %u without class %u",
                                   p->member[m], q->set[s], needed);
-  if (q->facts == q->max_facts) {
-    uint32_t room = q->max_facts == 0 ? 16 : 2 * q->max_facts;
-    void *more = room > UINT32_MAX / 4 ? NULL : realloc(q->fact, room * sizeof *q->fact);
-    if (more == NULL) return certificate_refuse(q->c, "no memory");
-    q->fact = more;
-    q->max_facts = room;
-  }
+  if (!input_grow(&q->fact, &q->max_facts, (size_t)q->facts + 1, sizeof *q->fact))
+    return certificate_refuse(q->c, "no memory");
   q->fact[q->facts][0] = class;
   q->fact[q->facts++][1] = needed;
   return true;
@@ -470,13 +469,9 @@ static bool read_split(proof *q) {
   while (i < 4 && (strcmp(what, SIDES[i].what) != 0 || strcmp(side, SIDES[i].side) != 0))
     i++;
   if (i == 4) return certificate_refuse(q->c, "no split '%.20s %.20s'", what, side);
-  if (q->depth == q->room) {
-    uint32_t room = q->room == 0 ? 64 : 2 * q->room;
-    void *more = room > UINT32_MAX / 64 ? NULL : realloc(q->splits, room * sizeof(split));
-    if (more == NULL) return certificate_refuse(q->c, "no memory");
-    q->splits = more;
-    q->room = room;
-  }
+  if (q->depth == MOST_SPLITS ||
+      !input_grow(&q->splits, &q->room, (size_t)q->depth + 1, sizeof *q->splits))
+    return certificate_refuse(q->c, "no memory");
   q->splits[q->depth++] = (split){.now = SIDES[i].kind, .item = item};
   enter_side(q, SIDES[i].kind, item);
   return true;
@@ -525,12 +520,6 @@ static bool read_record(proof *q) {
   return certificate_refuse(q->c, "no record is called '%.40s'", word);
 }
 
-static bool read_proof(proof *q) {
-  while (!q->done)
-    if (!read_record(q)) return false;
-  return !certificate_next(q->c) || certificate_refuse(q->c, "the proof is over");
-}
-
 static bool prepare_proof(proof *q) {
   const plain_problem *p = q->p;
   input *in = &q->c->in;
@@ -577,7 +566,9 @@ static bool check_claims(proof *q, verdict *out) {
       !certificate_double(c, "a bound", &q->bound) || !certificate_line_ends(c))
     return false;
   if (q->unit > 0 && fmod(q->bound, q->unit) != 0) q->unit = 0;
-  if (!read_proof(q)) return false;
+  while (!q->done)
+    if (!read_record(q)) return false;
+  if (certificate_next(c)) return certificate_refuse(c, "the proof is over");
   (void)snprintf(out->cost, sizeof out->cost, "%.17g", cost);
   (void)snprintf(out->bound, sizeof out->bound, "%.17g", q->bound);
   double gap = cost - q->bound, scale = fabs(cost) > 1e-300 ? fabs(cost) : 1e-300;

@@ -62,13 +62,8 @@ typedef struct profile {
 static bool list_borders(checker *k, uint32_t n, profile *list) {
   list->count = 0;
   for (uint32_t i = k->s.item[n]; i != NONE; i = k->s.items[i].next) {
-    if (list->count + 2 > list->capacity) {
-      size_t capacity = 2 * list->capacity + 64;
-      border *at = realloc(list->at, capacity * sizeof *at);
-      if (at == NULL) return certificate_refuse(k->c, "out of memory");
-      list->at = at;
-      list->capacity = capacity;
-    }
+    if (!input_grow(&list->at, &list->capacity, list->count + 2, sizeof *list->at))
+      return certificate_refuse(k->c, "out of memory");
     list->at[list->count++] = (border){k->s.items[i].first, i, false};
     list->at[list->count++] = (border){k->s.items[i].last, i, true};
   }
@@ -395,13 +390,8 @@ static bool branch(checker *k) {
     k->of[v] = 1;
   }
   if (!certificate_line_ends(k->c)) return false;
-  if (k->open.count == k->open.capacity) {
-    size_t capacity = 2 * k->open.capacity + 16;
-    state *at = realloc(k->open.at, capacity * sizeof *at);
-    if (at == NULL) return certificate_refuse(k->c, "out of memory");
-    k->open.at = at;
-    k->open.capacity = capacity;
-  }
+  if (!input_grow(&k->open.at, &k->open.capacity, k->open.count + 1, sizeof *k->open.at))
+    return certificate_refuse(k->c, "out of memory");
   state *other = &k->open.at[k->open.count++];
   *other = (state){.closed = true};
   k->branched = true;

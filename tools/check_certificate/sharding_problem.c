@@ -7,15 +7,8 @@
 enum { MOST_NODES = 1 << 24 };
 
 static bool push(problem_json *json, numbers *list, int64_t value) {
-  if (list->count == list->capacity) {
-    size_t capacity = list->capacity < 1024 ? 1024 : 2 * list->capacity;
-    int64_t *at = capacity > SIZE_MAX / sizeof *at
-                      ? NULL
-                      : realloc(list->at, capacity * sizeof *at);
-    if (at == NULL) return json_refuse(json, "out of memory");
-    list->at = at;
-    list->capacity = capacity;
-  }
+  if (!input_grow(&list->at, &list->capacity, list->count + 1, sizeof *list->at))
+    return json_refuse(json, "out of memory");
   list->at[list->count++] = value;
   return true;
 }
@@ -80,11 +73,6 @@ static bool read_section(problem_json *json, const char *key, void *user) {
   if (p->found) return json_refuse(json, "two problems");
   p->found = true;
   return json_object(json, read_of_problem, p);
-}
-
-static bool read_file(problem_json *json, parts *p) {
-  if (!json_object(json, read_section, p)) return false;
-  return p->found ? json_end(json) : json_refuse(json, "no problem");
 }
 
 static size_t rows_of(const lists *l) { return l->row.count == 0 ? 0 : l->row.count - 1; }
@@ -200,7 +188,9 @@ static bool take_problem(problem_json *json, parts *p, sharding_problem *out) {
 bool sharding_read(problem_json *json, sharding_problem *out) {
   parts p = {.limited = false};
   *out = (sharding_problem){.nodes = 0};
-  bool good = read_file(json, &p) && take_problem(json, &p, out);
+  bool good = json_object(json, read_section, &p) &&
+              (p.found ? json_end(json) : json_refuse(json, "no problem")) &&
+              take_problem(json, &p, out);
   lists *all[] = {&p.intervals, &p.costs, &p.usages, &p.ends, &p.tables};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     free(all[i]->values.at);

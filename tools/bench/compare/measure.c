@@ -18,6 +18,7 @@
 
 #include "tools/console.h"
 #include "tools/optimize_call.h"
+#include "tools/owned.h"
 
 // ---- machines --------------------------------------------------------------------
 
@@ -26,28 +27,24 @@ static egraph_status plan_one_node(const egraph_graph *graph, const char *machin
                                    uint32_t *out) {
   egraph_target target = egraph_target_default();
   egraph_options options = egraph_options_default();
-  egraph_result *result;
+  OWNED(egraph_result, result);
   target.machine = machine;
   options.target = &target;
   EG_TRY(egraph_optimize(NULL, graph, NULL, NULL, &options, &result));
   const egraph_plan *plan = egraph_result_plan(result);
   *out = plan != NULL ? egraph_plan_info_of(plan).devices : 1;
-  egraph_result_destroy(result);
   return EGRAPH_OK;
 }
 
 egraph_status machine_devices(const char *machine, uint32_t *out) {
-  egraph_graph *graph;
+  OWNED(egraph_graph, graph);
   egraph_value x;
   const int64_t one = 1;
   EG_TRY(egraph_graph_create(NULL, &graph));
-  egraph_status status = egraph_graph_add_input(graph, "x", EGRAPH_FLOAT32, 1, &one, &x);
-  if (status == EGRAPH_OK)
-    status = egraph_graph_add(graph, NULL, "relu", NULL, &x, 1, &x);
-  if (status == EGRAPH_OK) status = egraph_graph_add_output(graph, NULL, x);
-  if (status == EGRAPH_OK) status = plan_one_node(graph, machine, out);
-  egraph_graph_destroy(graph);
-  return status;
+  EG_TRY(egraph_graph_add_input(graph, "x", EGRAPH_FLOAT32, 1, &one, &x));
+  EG_TRY(egraph_graph_add(graph, NULL, "relu", NULL, &x, 1, &x));
+  EG_TRY(egraph_graph_add_output(graph, NULL, x));
+  return plan_one_node(graph, machine, out);
 }
 
 // ---- the search ------------------------------------------------------------------
@@ -103,11 +100,10 @@ static void prepare_call(const compare_case *c, const egraph_graph *graph,
 
 static egraph_status simulate(const egraph_plan *plan, const char *machine, double *out) {
   egraph_simulate_options options = egraph_simulate_options_default();
-  egraph_simulation *simulation;
+  OWNED(egraph_simulation, simulation);
   options.machine = machine;
   EG_TRY(egraph_simulate(NULL, plan, &options, &simulation));
   *out = egraph_simulation_info_of(simulation).seconds;
-  egraph_simulation_destroy(simulation);
   return EGRAPH_OK;
 }
 
@@ -128,13 +124,6 @@ static egraph_status tell_plan(const compare_case *c, const egraph_plan *plan,
   row_set_real(row, COL_MEMORY, info.memory);
   row_set(row, COL_MESH, info.mesh);
   return EGRAPH_OK;
-}
-
-/// Sets the results of a pipeline, which has no plan: its search simulated it.
-static void tell_pipeline(const egraph_report *report, compare_row *row) {
-  tell_fit(row, report->excess_memory, STATUS_FITS);
-  row_set_real(row, COL_SIMULATED, report->overlapped);
-  row_set_real(row, COL_MEMORY, report->peak_memory);
 }
 
 /// Sets the status of a row without a plan: memory is lacking, or a limit came first.
@@ -183,18 +172,21 @@ static egraph_status search_row(const compare_case *c, compare_row *row) {
   call.options.progress = show_progress;
   call.options.user = name;
   EG_TRY(egraph_optimize(NULL, graph, rules, NULL, &call.options, &result));
-  tell_report(egraph_result_report(result), row);
+  const egraph_report *report = egraph_result_report(result);
+  tell_report(report, row);
   const egraph_plan *plan = egraph_result_plan(result);
   if (!zoo_trains(c->model.model)) {
     row_set(row, COL_STATUS, compare_status_word(STATUS_FITS));
     return EGRAPH_OK;
   }
   if (plan != NULL) return tell_plan(c, plan, row);
-  if (egraph_result_report(result)->overlapped > 0) {
-    tell_pipeline(egraph_result_report(result), row);
-    return EGRAPH_OK;
+  if (report->overlapped > 0) { // a pipeline has no plan: its search simulated it
+    tell_fit(row, report->excess_memory, STATUS_FITS);
+    row_set_real(row, COL_SIMULATED, report->overlapped);
+    row_set_real(row, COL_MEMORY, report->peak_memory);
+  } else {
+    tell_absence(result, row);
   }
-  tell_absence(result, row);
   return EGRAPH_OK;
 }
 

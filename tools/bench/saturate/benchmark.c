@@ -3,7 +3,6 @@
 #include "tools/bench/saturate/benchmark.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +26,7 @@ bool bench_file_names(const char *folder, text_array *out) {
     return true;
   }
   DIR *open = opendir(folder);
-  if (open == NULL) return complain("%s: %s", folder, strerror(errno));
+  if (open == NULL) return complain_of_file(folder);
   for (struct dirent *entry; (entry = readdir(open)) != NULL;)
     add_benchmark(out, entry->d_name);
   (void)closedir(open);

@@ -55,9 +55,20 @@ static zoo_tensor branch(zoo_net *net, zoo_tensor x, const branch_step *steps,
   return x;
 }
 
-/// Adds a convolution of 3x3 that halves the size, without pads.
-static zoo_tensor halve(zoo_net *net, zoo_tensor x, int64_t channels) {
+zoo_tensor zoo_halve(zoo_net *net, zoo_tensor x, int64_t channels) {
   return zoo_conv_relu(net, x, zoo_square(3, 2, false), channels, 1);
+}
+
+zoo_tensor zoo_shrink(zoo_net *net, zoo_tensor x) {
+  return zoo_pool(net, "max-pool", x, zoo_square(3, 2, false));
+}
+
+zoo_tensor zoo_inception_stem(zoo_net *net, zoo_tensor image) {
+  zoo_tensor x = zoo_halve(net, image, 32);
+  x = zoo_conv_relu(net, x, zoo_square(3, 1, false), 32, 1);
+  x = zoo_shrink(net, zoo_conv_relu(net, x, zoo_square(3, 1, true), 64, 1));
+  x = zoo_conv_relu(net, x, zoo_square(1, 1, true), 80, 1);
+  return zoo_shrink(net, zoo_conv_relu(net, x, zoo_square(3, 1, false), 192, 1));
 }
 
 static zoo_tensor smooth(zoo_net *net, zoo_tensor x) {
@@ -74,8 +85,9 @@ static zoo_tensor inception_a(zoo_net *net, zoo_tensor x, int64_t pooled) {
 
 static zoo_tensor inception_b(zoo_net *net, zoo_tensor x) {
   const zoo_tensor parts[] = {
-      halve(net, x, 384), halve(net, branch(net, x, BRANCH({1, 1, 64}, {3, 3, 96})), 96),
-      zoo_pool(net, "max-pool", x, zoo_square(3, 2, false))};
+      zoo_halve(net, x, 384),
+      zoo_halve(net, branch(net, x, BRANCH({1, 1, 64}, {3, 3, 96})), 96),
+      zoo_shrink(net, x)};
   return zoo_concat(net, parts, 3, 1);
 }
 
@@ -90,9 +102,9 @@ static zoo_tensor inception_c(zoo_net *net, zoo_tensor x, int64_t c) {
 
 static zoo_tensor inception_d(zoo_net *net, zoo_tensor x) {
   const zoo_tensor parts[] = {
-      halve(net, branch(net, x, BRANCH({1, 1, 192})), 320),
-      halve(net, branch(net, x, BRANCH({1, 1, 192}, {1, 7, 192}, {7, 1, 192})), 192),
-      zoo_pool(net, "max-pool", x, zoo_square(3, 2, false))};
+      zoo_halve(net, branch(net, x, BRANCH({1, 1, 192})), 320),
+      zoo_halve(net, branch(net, x, BRANCH({1, 1, 192}, {1, 7, 192}, {7, 1, 192})), 192),
+      zoo_shrink(net, x)};
   return zoo_concat(net, parts, 3, 1);
 }
 
@@ -110,13 +122,7 @@ static zoo_tensor inception_e(zoo_net *net, zoo_tensor x) {
 
 void zoo_build_inception(zoo_net *net, int64_t batch, const zoo_size *size) {
   (void)size;
-  zoo_tensor x = halve(net, picture(net, batch, 299), 32);
-  x = zoo_conv_relu(net, x, zoo_square(3, 1, false), 32, 1);
-  x = zoo_conv_relu(net, x, zoo_square(3, 1, true), 64, 1);
-  x = zoo_pool(net, "max-pool", x, zoo_square(3, 2, false));
-  x = zoo_conv_relu(net, x, zoo_square(1, 1, true), 80, 1);
-  x = zoo_conv_relu(net, x, zoo_square(3, 1, false), 192, 1);
-  x = zoo_pool(net, "max-pool", x, zoo_square(3, 2, false));
+  zoo_tensor x = zoo_inception_stem(net, picture(net, batch, 299));
   static const int64_t pooled[] = {32, 64, 64}, inner[] = {128, 160, 160, 192};
   for (int i = 0; i < 3; i++)
     x = inception_a(net, x, pooled[i]);

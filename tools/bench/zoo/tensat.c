@@ -22,10 +22,6 @@ static zoo_tensor same(zoo_net *net, zoo_tensor x, int64_t size, int64_t channel
   return zoo_conv_relu(net, x, zoo_square(size, 1, true), channels, 1);
 }
 
-static zoo_tensor shrink(zoo_net *net, zoo_tensor x) {
-  return zoo_pool(net, "max-pool", x, zoo_square(3, 2, false));
-}
-
 // ---- bert, nasrnn ------------------------------------------------------------------
 
 void zoo_build_tensat_bert(zoo_net *net, int64_t batch, const zoo_size *size) {
@@ -181,10 +177,6 @@ static zoo_tensor flat(zoo_net *net, zoo_tensor x, int64_t height, int64_t width
   return zoo_conv_relu(net, x, (zoo_window){height, width, 1, true}, channels, 1);
 }
 
-static zoo_tensor halve(zoo_net *net, zoo_tensor x, int64_t channels) {
-  return zoo_conv_relu(net, x, zoo_square(3, 2, false), channels, 1);
-}
-
 static zoo_tensor inception_a(zoo_net *net, zoo_tensor x, int64_t pooled) {
   zoo_tensor average = window_of_3(net, "average-pool", x, 1);
   const zoo_tensor parts[] = {same(net, x, 1, 64), same(net, same(net, x, 1, 48), 5, 64),
@@ -214,32 +206,24 @@ static zoo_tensor inception_e(zoo_net *net, zoo_tensor x, const char *pool) {
   return zoo_concat(net, parts, 4, 1);
 }
 
-static zoo_tensor inception_stem(zoo_net *net, int64_t batch) {
-  zoo_tensor x = halve(net, picture(net, batch, 3, 299), 32);
-  x = zoo_conv_relu(net, x, zoo_square(3, 1, false), 32, 1);
-  x = shrink(net, same(net, x, 3, 64));
-  x = zoo_conv_relu(net, same(net, x, 1, 80), zoo_square(3, 1, false), 192, 1);
-  return shrink(net, x);
-}
-
 void zoo_build_tensat_inception(zoo_net *net, int64_t batch, const zoo_size *size) {
   static const int64_t pooled[] = {32, 64, 64}, inner[] = {128, 160, 160, 192};
   (void)size;
-  zoo_tensor x = inception_stem(net, batch);
+  zoo_tensor x = zoo_inception_stem(net, picture(net, batch, 3, 299));
   for (int i = 0; i < 3; i++)
     x = inception_a(net, x, pooled[i]);
   zoo_tensor b = same(net, same(net, x, 1, 64), 3, 96);
   x = zoo_concat(
       net,
-      (zoo_tensor[]){halve(net, x, 384), halve(net, b, 96),
+      (zoo_tensor[]){zoo_halve(net, x, 384), zoo_halve(net, b, 96),
                      zoo_pool(net, "average-pool", x, zoo_square(3, 2, false))},
       3, 1);
   for (int i = 0; i < 4; i++)
     x = inception_c(net, x, inner[i]);
   b = flat(net, flat(net, same(net, x, 1, 192), 1, 7, 192), 7, 1, 192);
   x = zoo_concat(net,
-                 (zoo_tensor[]){halve(net, same(net, x, 1, 192), 320), halve(net, b, 192),
-                                shrink(net, x)},
+                 (zoo_tensor[]){zoo_halve(net, same(net, x, 1, 192), 320),
+                                zoo_halve(net, b, 192), zoo_shrink(net, x)},
                  3, 1);
   x = inception_e(net, inception_e(net, x, "average-pool"), "max-pool");
   zoo_output(net, zoo_pool(net, "average-pool", x, zoo_square(8, 1, false)));
@@ -259,9 +243,9 @@ void zoo_build_tensat_squeezenet(zoo_net *net, int64_t batch, const zoo_size *si
   } fires[] = {{16, 64, true},  {16, 64, false},  {32, 128, true},  {32, 128, false},
                {48, 192, true}, {48, 192, false}, {64, 256, false}, {64, 256, false}};
   (void)size;
-  zoo_tensor x = halve(net, picture(net, batch, 3, 224), 64);
+  zoo_tensor x = zoo_halve(net, picture(net, batch, 3, 224), 64);
   for (size_t i = 0; i < sizeof fires / sizeof *fires; i++) {
-    if (fires[i].shrinks) x = shrink(net, x);
+    if (fires[i].shrinks) x = zoo_shrink(net, x);
     x = same(net, x, 1, fires[i].squeezed);
     const zoo_tensor parts[] = {same(net, x, 1, fires[i].expanded),
                                 same(net, x, 3, fires[i].expanded)};
