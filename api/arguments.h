@@ -19,14 +19,14 @@ egraph_status eg_require(const char *function, const char *names,
 #define EG_REQUIRE_CALL(callback)                                                        \
   EG_TRY(eg_require(__func__, #callback,                                                 \
                     (const void *const[]){(callback) != NULL ? __func__ : NULL}, 1))
-/// Like EG_REQUIRE, for an array: an array without elements may be NULL.
+/// Like EG_REQUIRE, for an array, which may be NULL when it has no elements.
 #define EG_REQUIRE_ARRAY(array, count)                                                   \
   EG_TRY(eg_require(__func__, #array,                                                    \
                     (const void *const[]){(count) != 0 ? (array) : (void *)__func__},    \
                     1))
 
-/// Fills *out, the whole struct of this library, from the caller's (NULL: the defaults).
-/// Fails with EGRAPH_E_ARGUMENT for a size that no version of the struct has.
+/// Fills *out, the whole struct of this library, from the caller's struct (NULL: the
+/// defaults). Fails with EGRAPH_E_ARGUMENT for a size that no version of the struct has.
 egraph_status eg_options_take(egraph_options_kind kind, const void *given, void *out);
 /// Checks the lists of patterns. Fails with EGRAPH_E_ARGUMENT when a list is NULL or
 /// contains NULL.

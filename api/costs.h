@@ -14,7 +14,7 @@ struct egraph_costs {
   eg_text backend, machine, database;
 };
 
-/// Returns the costs as planning knows them; valid as long as `costs`.
+/// Returns the costs in the form that planning takes; valid as long as `costs`.
 eg_host_costs eg_costs_of_host(egraph_costs *costs);
 
 #endif

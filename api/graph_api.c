@@ -70,8 +70,8 @@ static bool has_batch(const eg_graph *graph, int64_t batch) {
   return true;
 }
 
-/// Returns the batch of the options: member `batch`, or the dimension with the
-/// name "batch".
+/// Returns the batch that options ask for: member `batch`, or the size of a dimension
+/// with the name "batch".
 static int64_t batch_of(const egraph_load_options *options) {
   for (uint32_t i = 0; options->batch <= 0 && i < options->dim_count; i++)
     if (strcmp(options->dims[i].name, "batch") == 0) return options->dims[i].size;
@@ -269,7 +269,7 @@ static egraph_status fail_unknown_attr(eg_op op, const char *name) {
                  name);
 }
 
-// Reads attributes, pairs ":name value"; each value is one expression of the reader.
+// Reads attributes, written as pairs ":name value"; each value is one expression.
 static egraph_status parse_attributes(eg_arena *arena, eg_op op, const char *text,
                                       eg_attr *slots) {
   eg_sexpr list;
@@ -370,7 +370,7 @@ egraph_graph_info egraph_graph_info_of(const egraph_graph *graph) {
     info.absent_weights += value->data == NULL;
     info.weight_bytes += eg_type_bytes(&value->type);
   }
-  // Only an allocation can fail here; `flops` is then a lower bound.
+  // Only an allocation can fail here; the sum of `flops` is then too small.
   (void)!eg_graph_visit_specs(graph, eg_graph_allocator(graph), add_flops, &info.flops);
   return info;
 }

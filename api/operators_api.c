@@ -33,7 +33,7 @@ static void append_operator(eg_text *text, const eg_op_info *info) {
 egraph_status egraph_operators_text(const egraph_allocator *alloc, char **out) {
   EG_REQUIRE(out);
   EG_LOCAL(eg_text, text, eg_allocator_or_heap(alloc));
-  // Inputs, weights, parts and opaque nodes are not added by egraph_graph_add.
+  // egraph_graph_add does not add inputs, weights, parts of sequences and opaque nodes.
   for (unsigned op = 0; op < EG_OP_COUNT; op++)
     if (op != EG_OP_INPUT && op != EG_OP_WEIGHT && op != EG_OP_PART && op != EG_OP_OPAQUE)
       append_operator(&text, eg_op_info_of((eg_op)op));

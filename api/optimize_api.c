@@ -14,8 +14,8 @@ EG_HOLDER_DEFINE(egraph_result)
 
 // ---- the request ----------------------------------------------------------------
 
-/// The complete groups of the options, and values read from them; a request points
-/// to both.
+/// The groups of options with all members set, and values read from them; a request
+/// points to both.
 typedef struct option_groups {
   egraph_options options;
   egraph_target target;
@@ -138,7 +138,7 @@ static egraph_status optimize_device(eg_request *request, eg_optimized *out) {
   return status;
 }
 
-/// A search for pipelines and the place of its result.
+/// A search for pipelines, and where its result goes.
 typedef struct stage_call {
   const eg_algorithm *algorithm;
   eg_staged *out;
@@ -183,8 +183,8 @@ static egraph_status take_plan(egraph_result *result) {
                            &result->plan);
 }
 
-/// Runs the search that the request asks for and fills an empty result. `algorithm` NULL:
-/// the product's own search.
+/// Runs the search that the request asks for and fills an empty result. If `algorithm`
+/// is NULL, that is the product's own search.
 static egraph_status run_request(option_groups *own, eg_request *request,
                                  const eg_algorithm *algorithm, egraph_result *result) {
   const eg_graph_searcher graphs = {.run = eg_algorithm_optimize, .self = algorithm};

@@ -56,8 +56,8 @@ static egraph_digit digit_of(uint8_t digit) {
   return (egraph_digit){KINDS[digit], 0};
 }
 
-/// Prints an object to a text. print_into copies the text to `out`, which has room for
-/// the longest one.
+/// Prints an object to a text. print_into copies the text to `out`, which is large
+/// enough for the longest text.
 typedef egraph_status (*print_one)(eg_text *text, const void *what, const eg_mesh *mesh);
 
 static bool print_into(const egraph_plan *plan, print_one print, const void *what,

@@ -12,7 +12,7 @@ struct egraph_plan {
   eg_loaded_plan planned;
 };
 
-/// Creates a public plan and computes its figures. Takes `planned` over, also when
+/// Creates a public plan and computes its figures. Owns `planned` from then on, also when
 /// it fails.
 egraph_status eg_planned_create(egraph_allocator alloc, eg_loaded_plan *planned,
                                 double memory_limit, egraph_plan **out);

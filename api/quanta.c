@@ -1,5 +1,5 @@
-// Runs a copy of the graph with three more outputs for each quantized output: t, the step
-// in the unit of the output, and the quantum.
+// Runs a copy of the graph with three more outputs for each quantized output: the quantum
+// before rounding (t in quanta.h), the step in the unit of the output, and the quantum.
 // SPDX-License-Identifier: Apache-2.0
 #include "api/quanta.h"
 
@@ -32,7 +32,7 @@ static bool is_requantizing(eg_op op) {
 }
 
 /// False for blocks, whose scales have another rank, and for memory formats, whose
-/// order differs.
+/// elements have another order.
 static bool is_plain(const eg_graph *graph, const eg_graph_node_info *node) {
   bool is_whole = is_requantizing((eg_op)node->attrs->op) || !eg_smooth_has_blocks(node);
   return is_whole &&
@@ -73,7 +73,7 @@ typedef struct probe {
   eg_value *map; // [values of from]
 } probe;
 
-/// Copies a scale, changed by ROUNDING up or down.
+/// Copies a scale, multiplied by 1 + ROUNDING or 1 - ROUNDING.
 static egraph_status move_scale(probe *p, eg_value scale, eg_value *out) {
   const eg_type *type = &eg_graph_value(p->to, scale)->type;
   eg_rng rng = {p->random++};
@@ -95,8 +95,8 @@ static egraph_status move_scale(probe *p, eg_value scale, eg_value *out) {
   return eg_graph_add_node(p->to, NULL, &mul, (eg_value[]){scale, factor}, 2, names, out);
 }
 
-/// Returns the operand of a node of `from` that is the scale of its result, or -1. A node
-/// that quantizes an input has no noise.
+/// Returns the operand of a node of `from` that is the scale of its result; -1: there is
+/// none. A node that quantizes an input has no noise.
 static int scale_operand(const eg_graph *from, const eg_graph_node_info *node) {
   eg_op op = (eg_op)node->attrs->op;
   if (is_requantizing(op))
@@ -225,7 +225,7 @@ static egraph_status fill_probe(probe *p, eg_node_cons *cons) {
   return EGRAPH_OK;
 }
 
-/// Runs the copy; `out` gets its outputs.
+/// Runs the copy; `out` receives the outputs.
 static egraph_status run_probe(probe *p, const eg_session_options *options,
                                const eg_tensors *inputs, eg_tensors *out) {
   egraph_allocator alloc = eg_graph_allocator(p->from);
@@ -290,7 +290,7 @@ static double largest_steps(const eg_tensor *a, const eg_tensor *b,
   return largest;
 }
 
-/// Runs of both graphs without rounding, and of the first graph with moved scales.
+/// Results of both graphs without rounding, and of the first graph with changed scales.
 typedef struct smooth_runs {
   bool is_there, has_same_quantizers;
   eg_owned_tensors a, b, moved[TRIALS];
@@ -323,7 +323,7 @@ static verdict judge_smooth(const smooth_runs *runs, uint32_t output,
 
 // ---- comparing ----------------------------------------------------------------------
 
-/// Elements of both outputs, and of the additional outputs for the first one.
+/// The elements of an output in both graphs, and of the first graph's additional outputs.
 typedef struct quantum_rows {
   const eg_tensor *a, *b, *extras;
   double range; // quanta of the type

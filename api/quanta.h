@@ -25,8 +25,8 @@ typedef struct eg_quanta {
   uint64_t differ, unexplained; // elements
 } eg_quanta;
 
-/// Compares the outputs of `a` and `b` for the same inputs; fills out[outputs]. Runs both
-/// graphs up to nine times when a quantized output differs.
+/// Compares the outputs of `a` and `b` for the same inputs; fills out[outputs]. Runs
+/// each graph up to nine times when a quantized output differs.
 egraph_status eg_quanta_compare(const eg_graph *a, const eg_graph *b,
                                 const eg_session_options *options,
                                 const eg_tensors *inputs, const eg_tensors *outputs_a,

@@ -1,5 +1,5 @@
 // Copies values in order. `is_smooth` marks values that were quanta and are float32 in
-// the copy; operators that move, compare, add or multiply values take them unchanged.
+// the copy; operators that move, compare, add or multiply values accept both.
 // SPDX-License-Identifier: Apache-2.0
 #include "api/quanta_smooth.h"
 
@@ -66,7 +66,7 @@ static eg_ref number(smoother *s, double value) {
   return eg_build_fill(&s->b, &scalar, value);
 }
 
-/// Moves a quantum, before its zero point is added, by drawn noise.
+/// Changes a quantum, before its zero point is added, by drawn noise.
 static eg_ref with_noise(smoother *s, eg_ref quantum) {
   if (s->noise == 0) return quantum;
   bool is_up = eg_rng_unit(&s->rng) < 0.5;
@@ -186,8 +186,8 @@ static bool reads_smooth(const smoother *s, const eg_graph_node_info *node) {
   return false;
 }
 
-/// Copies a node unchanged. If one operand is smooth, the other operands of its element
-/// type become float32 too.
+/// Copies a node unchanged. If one operand is smooth (float32 in place of quanta), the
+/// other operands of its element type become float32 too.
 static egraph_status copy_node(smoother *s, const eg_graph_node_info *node) {
   EG_LOCAL(eg_arena, arena, eg_graph_allocator(s->from));
   const bool is_smooth = reads_smooth(s, node);
@@ -273,7 +273,7 @@ egraph_status eg_smooth_run(const eg_graph *graph, const eg_session_options *opt
   *out_done = status == EGRAPH_OK && !s.is_declined;
   eg_node_cons_deinit(&s.cons);
   eg_graph_destroy(s.to);
-  // A graph with an element type or operator that floats do not have is no failure.
+  // A graph with an element type or operator that floats lack is no failure.
   return status == EGRAPH_E_TYPE || status == EGRAPH_E_UNSUPPORTED ? EGRAPH_OK : status;
 }
 

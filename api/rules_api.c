@@ -186,8 +186,8 @@ egraph_status egraph_rules_prove(const egraph_rules *rules,
 
 typedef void on_derivation(void *user, const egraph_rule_derivation *derivation);
 
-/// Proves the rules of a copy in which all rules are switched on, then derives the
-/// unproved rules.
+/// Proves the rules of a copy in which all rules are switched on; then derives the rules
+/// that were not proved.
 static egraph_status derive_all(const eg_rules *rules, uint64_t seed, bool *is_proved,
                                 bool *both_ways, on_derivation *report, void *user,
                                 uint32_t *out_derived) {

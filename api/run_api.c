@@ -217,7 +217,7 @@ static egraph_status compare_outputs(const eg_graph *a, const eg_graph *b,
   return EGRAPH_OK;
 }
 
-// Runs alternate, so that drift of the machine's speed hits both alike.
+// The runs of both graphs alternate, so that changes of the machine's speed affect both.
 static egraph_status race(contender *first, contender *second, const eg_tensors *inputs,
                           uint32_t repeats, egraph_comparison *out) {
   for (uint32_t r = 0; r < repeats; r++)

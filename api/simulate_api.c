@@ -48,7 +48,8 @@ static egraph_status list_waits(egraph_simulation *s) {
   return EGRAPH_OK;
 }
 
-// The algorithm of each kind of rounds; AUTO uses the algorithm of the closed form.
+// The algorithm of an exchange for each kind of rounds; AUTO takes the algorithm that
+// the closed form assumes.
 static const eg_collective_algorithm algorithms[] = {
     [EGRAPH_ROUNDS_NONE] = EG_ALGORITHM_NONE,
     [EGRAPH_ROUNDS_AUTO] = EG_ALGORITHM_NONE,
@@ -69,7 +70,7 @@ static egraph_status simulate_seconds(const egraph_simulation *s,
 }
 
 /// Computes the seconds without overlap, and the seconds with all exchanges in closed
-/// form. Without a machine the sum of the tasks is the time without overlap.
+/// form. Without a machine, the sum of the tasks' times is the time without overlap.
 static egraph_status compare(egraph_simulation *s, const eg_simulation_setup *setup) {
   eg_simulation_setup other = *setup;
   s->closed_form = s->result.seconds;

@@ -1,4 +1,4 @@
-// The e-graph of plain terms, which its public functions share.
+// The e-graph of plain terms, which several files of public functions share.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_API_TERMS_H
 #define EG_API_TERMS_H

@@ -86,8 +86,8 @@ egraph_status egraph_terms_symbol(egraph_terms *terms, const char *text,
   return eg_symbolic_symbol(terms->symbolic, text, &out->id);
 }
 
-// Makes the term symbol(children...); its classes are in `few` or, if there are more,
-// in `many`.
+// Makes the term symbol(children...). The classes of the children are in `few` or, if
+// there are too many of them, in `many`.
 static egraph_status make_term(egraph_symbol symbol, const egraph_class *children,
                                uint32_t count, eg_class few[FEW_CHILDREN],
                                eg_classes *many, eg_term *out) {

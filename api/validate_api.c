@@ -50,7 +50,7 @@ static int by_measured(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/// Replaces one coordinate of samples by ranks; ties share their mean rank.
+/// Replaces one coordinate of samples by ranks; equal values share their mean rank.
 static void rank(samples *s, int of) {
   qsort(s->data, s->len, sizeof *s->data, of == PREDICTED ? by_predicted : by_measured);
   for (size_t i = 0, end; i < s->len; i = end) {
@@ -62,7 +62,8 @@ static void rank(samples *s, int of) {
   }
 }
 
-/// Computes Spearman's coefficient: Pearson's on ranks. Overwrites the samples.
+/// Computes Spearman's coefficient: Pearson's coefficient of ranks. Overwrites the
+/// samples.
 static double rank_correlation(samples *s) {
   if (s->len == 0) return 1.0;
   rank(s, PREDICTED);

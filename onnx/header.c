@@ -14,7 +14,8 @@
 
 static bool is_text(const char *text) { return text != NULL && text[0] != '\0'; }
 
-/// True for the name of a graph that we made, and for no name: neither is kept.
+/// True when a header need not store a graph's name: it is absent, or the one that we
+/// write.
 static bool is_ours(const char *name) {
   return name == NULL || strcmp(name, EG_ONNX_OWN_NAME) == 0;
 }

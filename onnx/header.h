@@ -14,11 +14,11 @@
 
 /// Producer and graph name of models that were not read from a file.
 #define EG_ONNX_OWN_NAME "egraph"
-/// Prefix of our own metadata keys; these entries are not kept, but written anew.
+/// Prefix of the metadata keys that we write; a header does not store their entries.
 #define EG_ONNX_OWN_PREFIX "egraph."
 
-/// Sets the header of the graph, which has the model's outputs already; no header if the
-/// model has nothing to keep. `arena` is for scratch.
+/// Sets the header of a graph that has the model's outputs already. Sets none if the
+/// model has nothing that a header stores. `arena` is for scratch memory.
 egraph_status eg_onnx_header_read(eg_arena *arena, const Onnx__ModelProto *model,
                                   eg_graph *graph);
 /// Copies the entries of a header into a model, which then points into `header`. The

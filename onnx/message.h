@@ -11,14 +11,15 @@
 #include "third_party/onnx/onnx-ml.pb-c.h"
 
 enum { EG_ONNX_MAX_DEPTH = 64 };
-/// The domain of our fused operators.
+/// The ONNX domain of operators that ONNX lacks, such as fused operators.
 #define EG_ONNX_DOMAIN "egraph"
 
 EG_VEC_DEFINE(eg_onnx_initializers, Onnx__TensorProto *);
 EG_VEC_DEFINE(eg_onnx_infos, Onnx__ValueInfoProto *);
 EG_VEC_DEFINE(eg_onnx_entries, Onnx__StringStringEntryProto *);
 
-/// A protobuf-c allocator over ours. Must not move while messages that it allocated live.
+/// An allocator of protobuf-c that calls an egraph_allocator. Must not move while
+/// messages that it allocated live.
 typedef struct eg_onnx_heap {
   ProtobufCAllocator base;
   egraph_allocator alloc;
@@ -33,7 +34,7 @@ egraph_status eg_onnx_message_unpack(eg_onnx_heap *heap,
                                      const ProtobufCMessageDescriptor *type,
                                      const char *file, const char *what, const void *data,
                                      size_t size, ProtobufCMessage **out);
-/// NULL is allowed.
+/// Frees a message; NULL is allowed.
 void eg_onnx_message_free(eg_onnx_heap *heap, ProtobufCMessage *message);
 /// Frees the bytes of a field that was unpacked with the heap, and empties it.
 void eg_onnx_bytes_free(eg_onnx_heap *heap, ProtobufCBinaryData *bytes);

@@ -20,7 +20,7 @@ typedef struct eg_onnx_fixed_input {
 #define EG_ONNX_FORMAT_PREFIX "egraph.format:"
 #define EG_ONNX_ABSENT_PREFIX "egraph.absent:"
 
-/// The size of a symbolic dimension. It has the name in the file, or "INPUT.AXIS".
+/// The size of a symbolic dimension, whose name is the one in the file, or "INPUT.AXIS".
 typedef struct eg_onnx_dim {
   const char *name;
   int64_t size;
@@ -45,8 +45,7 @@ typedef struct eg_onnx_import_options {
   // The graph as read with the batch of the file, when another batch is read
   // (onnx/read/open.c); NULL: the batch is the file's.
   const eg_graph *as_in_file;
-  // Receive the number of symbolic dimensions, and of those without a size; NULL:
-  // not wanted.
+  // Receive the number of symbolic dimensions, and of those without a size; may be NULL.
   uint32_t *out_symbolic, *out_open;
 } eg_onnx_import_options;
 #define EG_ONNX_IMPORT_OPTIONS_DEFAULT                                                   \
@@ -63,10 +62,10 @@ egraph_status eg_onnx_load(const egraph_allocator *alloc, const char *path,
 egraph_status eg_onnx_load_open(const egraph_allocator *alloc, const char *path,
                                 const eg_onnx_import_options *options, eg_graph **out);
 /// Reads a model without symbolic dimensions, which eg_onnx_load read into `graph`, with
-/// another batch: the first dimension of all inputs. Constant shapes of the file are
-/// changed with it. Fails with EGRAPH_E_UNSUPPORTED, and the name, if inputs differ in
-/// their first dimension, a node does not allow another batch, or an output does not
-/// change with it.
+/// another batch: the first dimension of all inputs. Constant shapes of the file that
+/// contain the batch change, too. Fails with EGRAPH_E_UNSUPPORTED, and the name, if
+/// inputs differ in their first dimension, a node does not allow another batch, or an
+/// output does not change with the batch.
 egraph_status eg_onnx_load_batch(const egraph_allocator *alloc, const char *path,
                                  const eg_onnx_import_options *options,
                                  const eg_graph *graph, int64_t batch, eg_graph **out);

@@ -7,7 +7,7 @@
 #include "onnx/message.h"
 #include "onnx/sets/versions.h"
 
-/// True when the same places are left out in both lists; names may differ.
+/// True when both lists lack a name ("") at the same positions; the names may differ.
 static bool has_same_places(char *const *a, char *const *b, size_t count) {
   for (size_t i = 0; i < count; i++)
     if ((eg_onnx_text(a[i])[0] == '\0') != (eg_onnx_text(b[i])[0] == '\0')) return false;
@@ -104,6 +104,6 @@ egraph_status eg_onnx_is_same_record(egraph_allocator alloc, const void *a, size
     status = eg_onnx_model_unpack(alloc, "record", "a model", b, b_size, &second);
   if (status == EGRAPH_OK)
     status = compare_records(alloc, first.model, second.model, out);
-  return status == EGRAPH_E_PARSE ? EGRAPH_OK
-                                  : status; // not records of ours: not the same
+  // A record that is no ONNX model equals no other record.
+  return status == EGRAPH_E_PARSE ? EGRAPH_OK : status;
 }

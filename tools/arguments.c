@@ -17,8 +17,7 @@ static bool complain_about(const command *cmd, const char *what, const char *abo
   return complain("%s '%s'; see egraph %s --help", what, about, cmd->name);
 }
 
-/// Prints the end of a complaint about a word: the closest known word, or the help that
-/// lists all.
+/// Prints the end of a complaint about a word: the closest known word, or where all are.
 static bool suggest(const command *cmd, const eg_spelling *spelling) {
   if (spelling->best != NULL)
     fprintf(stderr, "; did you mean '%s'?\n", spelling->best);

@@ -89,8 +89,7 @@ static double seconds_of(struct timeval t) {
   return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
 }
 
-/// Returns whether a child has ended; then fills `out` and frees the slot. Kills the
-/// child when its time is over.
+/// Returns whether a child has ended, and fills `out`. Kills it when its time is over.
 static bool poll_child(child *c, child_end *out) {
   int status;
   struct rusage used;
@@ -222,7 +221,7 @@ static bool open_table(result_table *t, const char *path, bool quiet) {
 }
 
 /// Reads name, cost and seconds (optional) of every row of a peer's table. Called before
-/// open_table: the rows of the file are compared too.
+/// open_table, because the rows that the file already has are compared, too.
 static bool read_peers(result_table *t, const char *path) {
   FILE *file = fopen(path, "r");
   if (file == NULL) return complain_of_file(path);
@@ -460,8 +459,8 @@ static void show_progress(const bench *b, const char *path) {
                       b->paths.count, b->running, name);
 }
 
-/// Starts the next instance without a row in a free slot; *inout_next is the first path
-/// that was not considered yet.
+/// Starts the next instance without a row, in job `j`, which has no process; *inout_next
+/// is the first path that was not considered yet.
 static bool fill_slot(bench *b, job *j, size_t *inout_next) {
   while (*inout_next < b->paths.count && !interrupted()) {
     const char *path = b->paths.items[(*inout_next)++];

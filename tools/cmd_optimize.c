@@ -167,8 +167,8 @@ static bool find_demand(const file_flags *f, size_t line, const char **out_flag,
   return false;
 }
 
-/// Prints an error; for a statement it names the flag, not the line of a text that the
-/// user has not written.
+/// Prints an error. For an error in a statement, it names the flag: the user has not
+/// written the text with that line.
 static int report_demand(const file_flags *f, egraph_status status) {
   static const char place[] = DEMANDS_NAME ":";
   const char *message = egraph_last_error(), *flag_name, *text;
@@ -184,8 +184,8 @@ static int report_demand(const file_flags *f, egraph_status status) {
   return EXIT_FAILED;
 }
 
-/// Warns of statements about a value that the plan no longer has under its name: the
-/// value is equal to another one, or part of an operator.
+/// Warns of statements about a value whose name is not in the plan: the value is equal
+/// to another one, or part of an operator.
 static void note_fused(const char *flag_name, const text_list *list,
                        const egraph_graph *step) {
   for (size_t i = 0; i < list->count; i++) {
@@ -208,7 +208,7 @@ static void note_fused(const char *flag_name, const text_list *list,
 // ---- files ------------------------------------------------------------------------
 
 /// True when the name of an output determines the form to write; otherwise complains. A
-/// device takes any form.
+/// device file takes any form.
 static bool says_its_form(const char *path) {
   struct stat info;
   if (path == NULL) return true;
@@ -333,7 +333,7 @@ static egraph_status hand_out(const file_flags *f, const optimize_session *sessi
 }
 
 /// False when no pipeline is possible (the report says so), and, with a message, when a
-/// plan lacks a requested certificate; the plan is written in any case.
+/// plan lacks a requested certificate. The plan is written in both cases.
 static bool is_certified(const egraph_result *result) {
   const char *why = egraph_result_report(result)->uncertified;
   if (strcmp(egraph_result_report(result)->status, "unknown") == 0) return false;

@@ -31,8 +31,8 @@ static text_list open_dims_of(const egraph_graph *graph, const text_list *dims) 
   return found;
 }
 
-/// Loads the result at the sizes that it was made for; open sizes have the examples of
-/// the model.
+/// Loads the result at the sizes at which it was optimized; open sizes have the examples
+/// of the model.
 static egraph_status load_result(const load_flags *flags, const egraph_graph *given,
                                  const char *path, egraph_graph **out) {
   load_flags as_written = *flags;
@@ -104,7 +104,7 @@ int command_replay(int argc, char **argv) {
   int outcome = outcome_of(status);
   bool has_sizes = flags.load.dims.count != 0 || flags.load.batch != 0 ||
                    (given != NULL && egraph_graph_open_dims(given) != 0);
-  // An explanation contains the shapes at its sizes.
+  // The shapes in an explanation depend on the sizes of dimensions.
   if (status == EGRAPH_E_ARGUMENT && has_sizes)
     note("an explanation is of the sizes that the model was optimized for; give the same "
          "--dim and --batch");

@@ -197,8 +197,8 @@ static void add_rules_flags(command *cmd, rules_flags *f) {
 static egraph_status run_rules(rules_flags *f, const positional *files) {
   rule_request *request = &f->request;
   bool is_silent = f->imported.count != 0 || f->output != NULL;
-  // The first row whose flag is given runs. The last two rows print rules; the other rows
-  // examine rules, for which a wrong rule is a result and no error.
+  // The first row whose flag is given runs. The last two rows print rules. The other
+  // rows examine rules: a wrong rule is then a result and no error.
   const struct {
     bool is_given, examines;
     egraph_status (*answer)(rule_request *request);

@@ -14,7 +14,8 @@
 
 // ---- comparing ------------------------------------------------------------------
 
-/// Loads the second model of a comparison; it keeps its own sizes if they are fixed.
+/// Loads the second model of a comparison. A model with fixed sizes is loaded without
+/// the flags for sizes.
 static egraph_status load_other(const char *path, const load_flags *flags,
                                 egraph_graph **out) {
   load_flags as_written = *flags;
@@ -91,7 +92,7 @@ static egraph_status allocate(const run_state *state, tensor_getter get, uint32_
   return out->data != NULL ? EGRAPH_OK : EGRAPH_E_MEMORY;
 }
 
-/// Makes room for all tensors, and reads or draws inputs. *out_read is false when a file
+/// Allocates all tensors, and reads or draws inputs. *out_read is false when a file
 /// given by the user could not be read (already reported).
 static egraph_status make_tensors(run_state *state, const run_flags *flags,
                                   bool *out_read) {

@@ -17,8 +17,8 @@
 
 // ---- text of others ---------------------------------------------------------------
 
-/// Writes `text` to `to`, which has room for four bytes for each byte of the text;
-/// returns the end.
+/// Writes `text` to `to`, which has four bytes for each byte of the text; returns the
+/// end.
 static char *append_shown(char *to, const unsigned char *text, bool keeps_lines) {
   static const char DIGITS[] = "0123456789abcdef";
   for (const unsigned char *c = text; *c != '\0';) {
@@ -38,8 +38,7 @@ static char *append_shown(char *to, const unsigned char *text, bool keeps_lines)
   return to;
 }
 
-/// Writes a text and then line ends; `shown` has room for four bytes for each byte
-/// of both.
+/// Writes a text and then line ends; `shown` must have four bytes for each byte of both.
 static void write_shown(FILE *file, char *shown, const char *text, bool keeps_lines,
                         size_t ends) {
   char *end = append_shown(shown, (const unsigned char *)text, keeps_lines);

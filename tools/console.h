@@ -15,10 +15,10 @@
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 /// Prints like fprintf, for text that contains names of a model. Control characters and
-/// invalid UTF-8 are printed as \x1b: a terminal does not obey a name, and a line stays
-/// one line. The format has line ends only at its end.
+/// invalid UTF-8 are printed as escapes, such as \x1b: names cannot control a terminal,
+/// and a line stays one line. The format has line ends only at its end.
 void show(FILE *file, const char *format, ...) EG_PRINTF(2, 3);
-/// Prints a text of several lines in the same way; names in it must have no line ends.
+/// Prints a text of several lines as `show` does; names in it must have no line ends.
 void show_lines(FILE *file, const char *text);
 
 /// Prints the library's last error; returns EXIT_FAILED.
@@ -99,10 +99,10 @@ json_field json_field_int(const char *key, uint64_t value);
   json_members((const json_field[]){__VA_ARGS__},                                        \
                sizeof((const json_field[]){__VA_ARGS__}) / sizeof(json_field))
 void json_members(const json_field *fields, size_t count);
-/// JSON_BEGIN begins a document with such members; JSON_PRINT prints a whole document.
+/// JSON_BEGIN begins a document with members; JSON_PRINT prints a whole document.
 #define JSON_BEGIN(...) (json_begin(), JSON_MEMBERS(__VA_ARGS__))
 #define JSON_PRINT(...) (JSON_BEGIN(__VA_ARGS__), json_end())
-/// Prints a nested object of such members; the key is NULL inside a list.
+/// Prints a nested object with members; the key is NULL inside a list.
 #define JSON_OBJECT(key, ...)                                                            \
   (json_open(key, '{'), JSON_MEMBERS(__VA_ARGS__), json_close('}'))
 /// Prints a list of `count` items; the statement after the macro prints each item and

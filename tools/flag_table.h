@@ -51,7 +51,7 @@ typedef struct command {
 /// Returns a command without flags that takes from `least` to `most` other arguments.
 command new_command(const char *name, const char *usage, size_t least, size_t most,
                     const char *summary);
-// Each function adds a flag; the target holds its default.
+// Each add_ function adds a flag; the variable at `target` has the default.
 void add_heading(command *cmd, const char *text);
 void add_switch(command *cmd, const char *name, bool *target, const char *help);
 void add_text(command *cmd, const char *spelling, const char **target, const char *help);

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/// Returns the items of a list, moved if needed, with room for one more; each has
-/// `size` bytes.
+/// Returns the items of a list, moved if needed, with memory for one more item; each
+/// item has `size` bytes.
 void *list_grow(void *items, size_t count, size_t *inout_room, size_t size);
 /// Copies `length` characters; free() the copy.
 char *text_copy(const char *text, size_t length);

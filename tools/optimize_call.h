@@ -80,8 +80,8 @@ typedef struct optimize_session {
 } optimize_session;
 
 void optimize_flags_init(optimize_flags *flags);
-/// Add the flags of rules, of costs, of the search, and of all of these with the output,
-/// which every optimizing command has.
+/// Add flags to a command: of rules; of costs; of the search; or all of these and those
+/// of the output, which every optimizing command has.
 void add_rule_flags(command *cmd, rule_flags *flags);
 void add_cost_flags(command *cmd, cost_flags *flags);
 void add_search_flags(command *cmd, egraph_search *search);
@@ -122,9 +122,9 @@ const char *with_plugin(const char *name);
 bool is_this_host(const char *machine);
 
 /// Opens the costs of plans for a machine. For this host, operators are measured, unless
-/// flags say otherwise, and kept in the profile database; for another machine, costs are
-/// read from the database that flags name. *out is NULL when the machine's figures are
-/// the costs.
+/// flags say otherwise, and stored in the profile database; for another machine, costs
+/// are read from the database that flags name. *out is NULL when the machine's figures
+/// are the costs.
 egraph_status open_plan_costs(const cost_flags *flags, const char *machine,
                               egraph_costs **out);
 

@@ -124,8 +124,8 @@ static bool is_wanted(const rank_run *r, uint32_t output) {
          tensor_file(&r->flags->outputs, r->output_names[output]) != NULL;
 }
 
-/// Makes room for outputs: wanted outputs have data in the last row, the loss has data in
-/// every row.
+/// Allocates outputs: outputs that flags name have data for the last micro-batch, the
+/// loss has data for every micro-batch.
 static bool make_outputs(rank_run *r) {
   for (uint32_t o = 0; o < r->output_count; o++) {
     if (!rank_tensors_allocate(r, r->outputs, r->output_count, o, true)) return false;

@@ -60,8 +60,8 @@ typedef struct rank_run {
 
 /// Reads the graph of the plan; r->inputs and r->outputs then have types but no data.
 egraph_status rank_run_describe(rank_run *r);
-/// Draws or reads inputs, makes room for outputs. *out_read is false when a file of the
-/// user could not be read (already reported).
+/// Draws or reads inputs, allocates outputs. *out_read is false when a file of the user
+/// could not be read (already reported).
 egraph_status rank_run_fill(rank_run *r, bool *out_read);
 /// Frees all that a run owns.
 void rank_run_close(rank_run *r);
@@ -76,8 +76,8 @@ void rank_run_take_batch(const rank_run *r, uint64_t step);
 /// True when an input that passes from step to step is an optimizer state or a sum of
 /// gradients, not a weight.
 bool rank_run_is_state(const rank_run *r, uint32_t input);
-/// Allocates zeroed data for tensors[index] in each of r->rows rows of `count`, or in the
-/// first row only; false when memory is lacking.
+/// Allocates zeroed data for tensors[index] of each micro-batch (r->rows rows of `count`
+/// tensors), or of the first micro-batch only; false when memory is lacking.
 bool rank_tensors_allocate(const rank_run *r, egraph_tensor *tensors, uint32_t count,
                            uint32_t index, bool all_rows);
 void rank_tensors_free(const rank_run *r, egraph_tensor *tensors, uint32_t count);
@@ -96,7 +96,7 @@ void rank_run_print_weights(const rank_run *r);
 
 /// Opens the check before a verified run. (run_alone.c)
 egraph_status rank_run_open_check(rank_run *r);
-/// Compares a step of training with one device, and keeps its results for the check of
+/// Compares a step of training with one device, and stores its results for the check of
 /// the next step. False: stop; r->check_status is the reason.
 bool rank_run_check_step(rank_run *r, uint32_t step);
 /// Verifies a run that is no training, after its end; fills r->verdict.

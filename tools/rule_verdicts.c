@@ -57,8 +57,8 @@ static bool is_guarded(const egraph_rule_evidence *evidence, const finding *foun
   return found->guard != NULL && !evidence->is_accepted;
 }
 
-/// Returns the verdict on a rule. A proof is about real numbers: a proved rule that is
-/// not in its declared class is not "proved".
+/// Returns the verdict on a rule. A proof is about real numbers; therefore "proved" also
+/// requires that the rule is in its declared class.
 static const char *verdict_of(const egraph_rule_evidence *evidence,
                               const finding *found) {
   if (evidence->is_accepted && found->is_proved) return "proved";

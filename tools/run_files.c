@@ -18,8 +18,8 @@
 
 static const char STEP_NAME[] = "egraph.step";
 
-/// True for tensors of a checkpoint. Sums are not in it: they are zeros at the start of
-/// each step.
+/// True for tensors that a checkpoint contains. Sums of gradients are left out: they are
+/// zeros at the start of each step.
 static bool is_kept(const rank_run *r, uint32_t input) {
   bool is_sum =
       rank_run_is_state(r, input) && text_ends_with(r->input_names[input], ".sum");
@@ -47,8 +47,8 @@ static bool complain_of_type(const char *path, const char *name,
 
 // ---- batches --------------------------------------------------------------------
 
-/// True for inputs that --data may contain: all inputs of a step that are not carried,
-/// except scalars.
+/// True for inputs that --data may contain: all inputs of a step that do not come from
+/// the step before, except scalars.
 static bool is_fed(const rank_run *r, uint32_t input) {
   const char *name = r->input_names[input];
   bool is_scalar = strcmp(name, "learning_rate") == 0 || strcmp(name, "step") == 0;
@@ -203,8 +203,7 @@ static egraph_status write_checkpoint(const rank_run *r) {
 
 enum { MOST_PATH = 4096 };
 
-/// Writes the name of a file next to another one, with room for ".data"; false: it is
-/// too long.
+/// Writes the name of a file next to another, with space for ".data"; false: too long.
 static bool name_beside(const char *path, const char *end, char out[MOST_PATH]) {
   int length = snprintf(out, MOST_PATH, "%s.%ld.%s.onnx", path, (long)getpid(), end);
   return length > 0 && (size_t)length + sizeof ".data" <= MOST_PATH;

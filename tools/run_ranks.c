@@ -84,8 +84,8 @@ static int64_t size_in_plan(const egraph_graph *step, const egraph_dim *dim) {
   return 0;
 }
 
-/// Takes over constants that the model computes from its open dimensions, at the sizes of
-/// the plan.
+/// Takes from the model constants that it computes from open dimensions, at the plan's
+/// sizes.
 static egraph_status take_sized_weights(rank_run *r) {
   const egraph_graph *step = egraph_plan_graph(r->plan);
   uint32_t count = egraph_graph_open_dims(r->model);
@@ -245,8 +245,7 @@ static egraph_status run_steps(rank_run *r) {
 
 // ---- what came out --------------------------------------------------------------
 
-/// Prints the time of steps without the first one, which also touches memory for the
-/// first time.
+/// Prints the time of steps without the first one, which also touches new memory.
 static void print_time(const rank_run *r) {
   double predicted = egraph_plan_info_of(r->plan).cost;
   size_t first = r->done > 1 ? 1 : 0;

@@ -1,5 +1,6 @@
 // Each term is read alone; its errors would therefore be in line 1. A term with an error
-// is read again after as many empty lines as there are lines before it.
+// is read again, after as many empty lines as the file has lines before it, to correct
+// the line of the message.
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/term_lines.h"
 

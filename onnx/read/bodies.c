@@ -2,7 +2,7 @@
 // condition is known, the steps of a short Loop.
 //
 // Every call is inlined, because a runtime computes a function by its body. The function
-// is written again only when a kept sub-graph calls it.
+// is written again only when a sub-graph of an opaque node calls it.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "onnx/sets/versions.h"
 #include "onnx/tensor.h"
 
-// Limits nodes times steps; longer loops are kept.
+// Limits nodes times steps; longer loops become opaque nodes.
 enum { MAX_UNROLLED_NODES = 1024 };
 
 // ---- graphs within nodes ------------------------------------------------------------
@@ -374,8 +374,8 @@ static egraph_status bind_formals(eg_onnx_instance *instance, const eg_onnx_call
   return EGRAPH_OK;
 }
 
-/// Finds the caller's name of the tensor that a result of the body is, if it differs from
-/// the name in the call; NULL otherwise.
+/// Finds the caller's name of the tensor that a result of the body is; NULL if the call
+/// uses it.
 static egraph_status name_of_result(eg_onnx_instance *instance, const eg_onnx_call *call,
                                     uint32_t index, const char **out) {
   const char *name;

@@ -92,8 +92,7 @@ egraph_status eg_onnx_import_node(const eg_onnx_call *call) {
   return row->import(&inner);
 }
 
-// Fails unless the function equals the one that export writes for a node with these
-// attributes and operands.
+// Fails unless we would write the same function for these attributes and operands.
 static egraph_status check_own_body(const eg_onnx_call *call, const eg_attrs *attrs,
                                     const Onnx__FunctionProto *function) {
   eg_arena *arena = &call->reader->arena;
@@ -136,8 +135,7 @@ egraph_status eg_onnx_import_own(const eg_onnx_call *call,
   eg_attrs attrs = eg_attr_list_attrs(&list);
   if (status == EGRAPH_OK && function != NULL)
     status = check_own_body(&inner, &attrs, function);
-  // A node that does not fit is imported by its function; without a function it is
-  // an error.
+  // A node that does not fit is imported by its function; without one it is an error.
   if (status != EGRAPH_OK && status != EGRAPH_E_MEMORY && function != NULL)
     return EGRAPH_E_UNSUPPORTED;
   EG_TRY(status);

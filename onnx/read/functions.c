@@ -10,7 +10,9 @@
 
 // ---- the functions of the model -----------------------------------------------------
 
-/// Writes "domain\nname\noverload"; the two names of the standard domain give one key.
+/// Writes "domain
+/// name
+/// overload" as a key; the two names of the standard domain give the same key.
 static egraph_status write_key(eg_text *out, const char *domain, const char *name,
                                const char *overload) {
   eg_text_clear(out);

@@ -2,8 +2,8 @@
 //
 //   1. every name of the file gets a tensor: graph inputs, initializers, results of nodes
 //   2. nodes are put in an order in which operands come first (files need not have one)
-//   3. each node is imported by the table, or becomes opaque; a call of a function, a
-//      branch or a loop that is known becomes the nodes within, by the same three steps
+//   3. each node is imported by the table of operators, or becomes opaque; a call of a
+//      function, a branch or a loop that is known becomes its nodes, by steps 1 to 3
 //   4. outputs, memory formats
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
@@ -135,9 +135,8 @@ static egraph_status sort_nodes(eg_onnx_reader *r, uint32_t first) {
   return mark_read(&s, begin);
 }
 
-// The newest set whose operators the table covers. A node of an older set with another
-// meaning has attributes that the table lacks, and becomes opaque; so does a node whose
-// operator a newer set changed.
+// The newest set whose operators the table covers. A node becomes opaque if it means
+// something else in its older set, or if a newer set changed its operator.
 enum { KNOWN_OPSET = 28 };
 
 // ---- opset --------------------------------------------------------------------------
@@ -163,7 +162,7 @@ static egraph_status read_opset(eg_onnx_reader *r) {
                  r->file, opset, newest);
 }
 
-// Reads the names of inputs that replace absent weights from the metadata.
+// Reads from the metadata the names of inputs that replace absent weights.
 static egraph_status read_metadata(eg_onnx_reader *r) {
   const size_t absent = sizeof EG_ONNX_ABSENT_PREFIX - 1;
   for (size_t i = 0; i < r->model->n_metadata_props; i++) {
@@ -218,8 +217,8 @@ static egraph_status import_standard(const eg_onnx_call *call) {
   return eg_onnx_reads_open(call) ? EGRAPH_E_UNSUPPORTED : status;
 }
 
-// Imports a node by the table if it covers the node, else as the nodes of its graphs that
-// run, else as an opaque node.
+// Imports a node by the table if the table covers it, else as the nodes of its graphs
+// that run, else as an opaque node.
 static egraph_status import_operator(const eg_onnx_call *call) {
   eg_onnx_reader *r = call->reader;
   const char *domain = call->node->domain;
@@ -263,8 +262,8 @@ static egraph_status check_attributes(const eg_onnx_reader *r,
   return EGRAPH_OK;
 }
 
-/// Finds out if no output depends on a node that reads a missing result: such a result,
-/// for example a mask, was not computed because no needed node reads it.
+/// Finds out if a node reads a missing result, and no output depends on the node. A
+/// result, for example a mask, is missing if no needed node reads it.
 static egraph_status lacks_operands(eg_onnx_reader *r, uint32_t n, bool *out) {
   *out = false;
   if (is_read(r, r->nodes.data[n].node)) return EGRAPH_OK;

@@ -9,7 +9,7 @@
 #include "onnx/read/scopes.h"
 #include "onnx/tensor.h"
 
-// Larger tensors are entered without content: types do not depend on it.
+// Larger tensors enter the inner graph without content: types do not depend on it.
 enum { MAX_CONTENT_ELEMENTS = 64 };
 
 /// The model that is made from an inner graph.
@@ -29,7 +29,7 @@ EG_OWNER_DEFINE_STATIC(maker, (eg_onnx_infos, inputs, outputs),
 
 // ---- leaves -------------------------------------------------------------------------
 
-/// Adds an input; a value without a type of ours becomes a list of as many bytes.
+/// Adds an input. A value whose type we lack becomes a list of as many bytes.
 static egraph_status add_input(maker *m, const char *name, const eg_onnx_entering *from) {
   Onnx__ValueInfoProto *info;
   EG_TRY(eg_onnx_new(m->arena, &onnx__value_info_proto__descriptor, &info));

@@ -7,10 +7,10 @@
 #include "onnx/message.h"
 #include "pcg/graph/graph.h"
 
-/// A value that enters the inner graph: it has a type, or only its bytes are known.
+/// A value that enters an inner graph: its type is known, or only its bytes are.
 typedef struct eg_onnx_entering {
   const char *name;
-  const eg_type *type;      // without open sizes; NULL: no type of ours
+  const eg_type *type;      // without open sizes; NULL: a type that we lack
   double bytes;             // size of a value without a type; below 0: not known
   bool is_weight;           // its content is the same in all runs
   const eg_buffer *content; // borrowed; NULL: not known, or large
@@ -24,9 +24,9 @@ typedef struct eg_onnx_inner {
   uint32_t count;
 } eg_onnx_inner;
 
-/// Reads the graph. Outputs of the same name are one output of *out; (*out_places)
-/// [outputs of the inner graph] are their numbers. *out is NULL if the graph cannot be
-/// read. Fails only with EGRAPH_E_MEMORY.
+/// Reads the graph. Outputs of the same name become one output of *out: (*out_places)
+/// [outputs of the inner graph] has the number in *out of each output. *out is NULL if
+/// the graph cannot be read. Fails only with EGRAPH_E_MEMORY.
 egraph_status eg_onnx_inner_read(eg_arena *arena, const eg_onnx_inner *inner,
                                  const uint32_t **out_places, eg_graph **out);
 

@@ -219,8 +219,8 @@ static egraph_status copy_attribute(eg_onnx_instance *instance,
   return EGRAPH_OK;
 }
 
-// Resolves an attribute that refers to an attribute of the function: the value in the
-// call, which belongs to the caller; else the function's default; else none (*out NULL).
+// Resolves an attribute that refers to an attribute of the function. *out is the value in
+// the call, which belongs to the caller; else the function's default; else NULL.
 static egraph_status refer_attribute(eg_onnx_instance *instance,
                                      const Onnx__AttributeProto *old,
                                      Onnx__AttributeProto **out) {

@@ -18,7 +18,7 @@ typedef struct eg_onnx_instance {
   // names. Both NULL: a graph within a node, which sees the names around it.
   const Onnx__NodeProto *call;
   const Onnx__FunctionProto *function;
-  eg_onnx_scopes index; // name in the body -> place in `names`
+  eg_onnx_scopes index; // name in the body -> its index in `names`
   eg_onnx_strings names;
 } eg_onnx_instance;
 
@@ -29,8 +29,8 @@ void eg_onnx_instance_deinit(eg_onnx_instance *instance);
 egraph_status eg_onnx_instance_bind(eg_onnx_instance *instance, const char *formal,
                                     const char *name);
 bool eg_onnx_instance_is_bound(const eg_onnx_instance *instance, const char *formal);
-/// Finds the name for a name of the body (NULL is ""): the name that it is bound to;
-/// otherwise a new one in a function, and the same one in a graph.
+/// Finds the name for a name of the body (NULL is ""): the name that it is bound to. An
+/// unbound name gets a new name in a function, and stays the same in a graph.
 egraph_status eg_onnx_instance_name(eg_onnx_instance *instance, const char *formal,
                                     const char **out);
 /// Binds a name of the body to a new name.
@@ -41,15 +41,15 @@ egraph_status eg_onnx_instance_make(eg_onnx_instance *instance, const char *form
 egraph_status eg_onnx_instance_tensor(eg_onnx_instance *instance,
                                       const Onnx__TensorProto *old, const char *name,
                                       Onnx__TensorProto **out);
-/// Appends copies of the nodes to the reader's, with their results registered. Fails with
-/// EGRAPH_E_PARSE where copies get too many.
+/// Appends copies of the nodes to the reader's nodes, and registers their results. Fails
+/// with EGRAPH_E_PARSE if the copies of an import get too large.
 egraph_status eg_onnx_instance_add(eg_onnx_instance *instance,
                                    Onnx__NodeProto *const *nodes, size_t count);
 /// Adds the types that a body declares for its tensors.
 egraph_status eg_onnx_instance_declare(eg_onnx_instance *instance,
                                        Onnx__ValueInfoProto *const *infos, size_t count);
-/// Announces, before an import, that the tensor of this name becomes `to`: marks the
-/// tensor as used, and gives it the type that the file declares for `to`.
+/// Announces, before an import, that the tensor of this name will be the tensor `to`:
+/// marks it as used, and gives it the type that the file declares for `to`.
 egraph_status eg_onnx_expect(eg_onnx_reader *reader, const char *name, eg_onnx_ref to);
 /// Makes `to` the same tensor as the tensor of this name, which must exist.
 egraph_status eg_onnx_alias(eg_onnx_reader *reader, const char *name, eg_onnx_ref to);

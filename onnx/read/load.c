@@ -19,7 +19,7 @@ egraph_status eg_onnx_parse(const egraph_allocator *alloc, const char *name,
   EG_HAND_OVER(eg_onnx_weigh(graph), graph, out);
 }
 
-/// The bytes of a model; `file` owns them, or the caller does (NULL).
+/// The bytes of a model: of `file`, which owns them, or of the caller if `file` is NULL.
 typedef struct model_bytes {
   const void *data;
   size_t size;

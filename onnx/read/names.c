@@ -76,7 +76,7 @@ static egraph_status read_sparse(eg_onnx_reader *r,
   return status;
 }
 
-// Fails with the reason why a graph input, a tensor, has no type of ours.
+// Fails with the reason why we have no type for a graph input that is a tensor.
 static egraph_status explain_input(const eg_onnx_reader *r,
                                    const Onnx__ValueInfoProto *info) {
   const Onnx__TypeProto__Tensor *tensor = info->type->tensor_type;

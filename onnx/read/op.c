@@ -301,8 +301,8 @@ static egraph_status normalize_axis(const eg_onnx_call *call, eg_attr_list *list
   return eg_onnx_axis(list->slots[slot].i, type.rank, &list->slots[slot].i);
 }
 
-// Declines integers if ONNX allows them: some operators, such as roots and logarithms,
-// take them there.
+// Declines a node on integers if ONNX allows integers there, as for roots and
+// logarithms: our operators take floating point only.
 egraph_status eg_onnx_want_floats(const eg_onnx_call *call) {
   EG_ONNX_TYPE(x, call, 0);
   const int dtypes[2] = {eg_dtype_onnx(x.dtype)};

@@ -46,7 +46,7 @@ egraph_status eg_onnx_want_floats(const eg_onnx_call *call);
 /// Declines the node, which becomes opaque: `return eg_onnx_decline("...")`.
 egraph_status eg_onnx_decline(const char *why);
 
-/// A value for a slot of the operator under construction: EG_INT(TRILU_K, k).
+/// A value for an attribute of the operator under construction: EG_INT(TRILU_K, k).
 typedef struct eg_onnx_slot {
   eg_attr_slot slot;
   eg_attr value; // a symbol as text
@@ -59,8 +59,8 @@ typedef struct eg_onnx_slot {
 #define EG_TEXT(SLOT, value) EG_SLOT_(SLOT, STRING, .text = (value))
 #define EG_SYMBOL(SLOT, value) EG_SLOT_(SLOT, SYMBOL, .text = (value))
 #define EG_INTS(SLOT, data, len) EG_SLOT_(SLOT, INTS, .ints = {(data), (len)})
-/// Lists the attributes of an operator: EG_LIST(TRILU, EG_INT(TRILU_K, k)). Slots that
-/// are not given have their defaults.
+/// Lists the attributes of an operator: EG_LIST(TRILU, EG_INT(TRILU_K, k)). All other
+/// attributes have their defaults.
 eg_attr_list eg_onnx_list(eg_op op, const eg_onnx_slot *slots, size_t count);
 #define EG_LIST(OP, ...) EG_LIST_OF(EG_OP_##OP, __VA_ARGS__)
 #define EG_PLAIN(OP) eg_onnx_list(EG_OP_##OP, NULL, 0)
@@ -111,8 +111,8 @@ bool eg_onnx_find_dtype(int64_t number, egraph_dtype *out);
 /// Makes a list of `count` integers in arena memory, all equal to `value`.
 egraph_status eg_onnx_repeat(const eg_onnx_call *call, int64_t value, uint32_t count,
                              int64_t **out);
-/// Makes *inout (EG_ONNX_NONE: a new nameless tensor) a constant of zeros; the caller
-/// sets its elements through `out`. Declines the node if the type is open.
+/// Makes *inout (EG_ONNX_NONE: a new nameless tensor) a constant of zeros, whose
+/// elements the caller sets through `out`. Declines the node if the type has open sizes.
 egraph_status eg_onnx_array(const eg_onnx_call *call, const eg_type *type,
                             eg_onnx_ref *inout, eg_tensor *out);
 /// Makes a result a constant with a copy of these bytes, unless the result is absent.
@@ -139,8 +139,8 @@ egraph_status eg_onnx_emit_reshape(const eg_onnx_call *call, eg_onnx_ref operand
 /// Emits zeros of a type, as a fresh tensor.
 egraph_status eg_onnx_emit_zeros(const eg_onnx_call *call, const eg_type *type,
                                  eg_onnx_ref *out);
-/// Emits an operator on two operands and their zero points, as far as present. If only
-/// the first zero point is absent, it becomes 0.
+/// Emits an operator on two operands and their zero points. Absent zero points at the
+/// end are left out; if only the first one is absent, it becomes 0.
 egraph_status eg_onnx_emit_integers(const eg_onnx_call *call, eg_attr_list list);
 
 #endif

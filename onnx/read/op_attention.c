@@ -8,8 +8,8 @@
 
 #include "onnx/read/build.h"
 
-// Reshapes [batch, length, heads * size] to [batch, heads, length, size]; a tensor with
-// four dimensions stays.
+// Reshapes [batch, length, heads * size] to [batch, heads, length, size]. Returns a
+// tensor with four dimensions as it is.
 static eg_ref split_heads(eg_onnx_builder *write, eg_ref x, int64_t heads) {
   static const int64_t perm[4] = {0, 2, 1, 3};
   const eg_type *type = eg_build_type(&write->b, x);

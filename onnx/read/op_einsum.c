@@ -80,8 +80,8 @@ static bool is_wanted(const pairs *p, uint32_t a, uint32_t b, char letter) {
   return is;
 }
 
-/// Joins the letters of two operands that other operands or the result have. False: too
-/// many letters.
+/// Joins the letters of two operands that other operands or the result use. False: too
+/// many.
 static bool join(const pairs *p, uint32_t a, uint32_t b, term *out) {
   const char *const texts[] = {p->terms[a].text, p->terms[b].text};
   uint32_t length = 0;
@@ -95,8 +95,8 @@ static bool join(const pairs *p, uint32_t a, uint32_t b, term *out) {
   return true;
 }
 
-/// Chooses the pair whose product has the fewest dimensions, then the fewest elements,
-/// then comes first.
+/// Chooses the pair of operands whose product has the fewest dimensions; among these the
+/// fewest elements; among these the first one.
 static bool choose(const pairs *p, uint32_t *out_a, uint32_t *out_b, term *out) {
   size_t least = EGRAPH_MAX_RANK + 1;
   double fewest = 0;
@@ -159,8 +159,8 @@ egraph_status eg_onnx_import_einsum(const eg_onnx_call *call) {
   EG_ONNX_BUILDER(write, call);
   for (uint32_t i = 0; i < p.count; i++)
     p.values[i] = eg_onnx_operand(&write, i);
-  // If operands do not fit, the einsum of the file is emitted, so that messages are about
-  // that node.
+  // If operands do not fit, the einsum of the file is emitted, so that messages are
+  // about the node of the file.
   bool is_written = write_pairs(&write, &p);
   bool failed = write.b.status != EGRAPH_OK && write.b.status != EGRAPH_E_MEMORY;
   if (!is_written || failed) return eg_onnx_emit_node(call, list);

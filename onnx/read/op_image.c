@@ -55,7 +55,7 @@ egraph_status eg_onnx_import_roi_align(const eg_onnx_call *call) {
                                          EG_FLOAT(ROI_ALIGN_SPATIAL_SCALE, scale)));
 }
 
-/// Reads a list of `count` integers; if it is absent, all are `usual`.
+/// Reads a list of `count` integers; `usual` for each if the list is absent.
 static egraph_status read_ints_of(const eg_onnx_call *call, const char *name,
                                   uint32_t count, int64_t usual, eg_ints *out) {
   bool present;
@@ -87,8 +87,8 @@ egraph_status eg_onnx_import_col2im(const eg_onnx_call *call) {
 
 // ---- non-maximum suppression --------------------------------------------------------
 
-// The number of boxes in the result is known only if boxes and scores are known: then the
-// result is computed here, otherwise the node is kept.
+// The number of boxes in the result is known only if boxes and scores are known: then
+// the result is computed here, otherwise the node becomes opaque.
 typedef struct boxes {
   eg_tensor box, score;
   int64_t batches, classes, count, most;

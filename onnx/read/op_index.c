@@ -68,7 +68,7 @@ egraph_status eg_onnx_import_hardmax(const eg_onnx_call *call) {
       &write, 0, eg_build_reshape(&write.b, hardmax(&write, rows, 1), x.rank, x.dims));
 }
 
-// Imports Compress with a known condition as a gather of the elements at its true places.
+// Imports Compress with a known condition as a gather of the elements where it is true.
 egraph_status eg_onnx_import_compress(const eg_onnx_call *call) {
   eg_ints condition;
   bool present, has_axis = eg_onnx_attr(call, "axis") != NULL;

@@ -1,5 +1,5 @@
-// Import of operators whose result sizes depend on values: the result is computed here if
-// the operand is known, otherwise the node is kept.
+// Import of operators whose result sizes depend on values: the result is computed here
+// if the operand is known, otherwise the node becomes opaque.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 #include <string.h>

@@ -9,7 +9,7 @@ typedef enum reduction { LOSS_NONE, LOSS_SUM, LOSS_MEAN } reduction;
 typedef struct loss {
   reduction reduction;
   bool has_ignored;
-  int64_t ignored; // a place with this class does not count
+  int64_t ignored; // elements of this class do not count
 } loss;
 
 static egraph_status read_loss(const eg_onnx_call *call, loss *out) {

@@ -170,7 +170,7 @@ egraph_status eg_onnx_import_slice(const eg_onnx_call *call) {
 
 // ---- pad ----------------------------------------------------------------------------
 
-// Reads one pad per dimension and end, from a list that may be for some axes only.
+// Reads the pads, two for each dimension, from a list that may cover some axes only.
 static egraph_status read_pads(const eg_onnx_call *call, uint32_t rank, int64_t *out) {
   eg_ints pads, axes;
   bool present, has_axes;

@@ -1,5 +1,5 @@
-// Import and export of recurrent layers. Our operands are ordered by how often they are
-// present; an absent operand before a present one becomes zeros.
+// Import and export of recurrent layers. The operands of our operators are ordered by
+// how often they are present; an absent operand before a present one becomes zeros.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 
 enum { MOST_OPERANDS = 8, MOST_TEXT = 128 };
 
-/// The numbers that our operands, in our order, have in ONNX.
+/// The positions in ONNX of the operands of our operator, in our order.
 typedef struct order {
   uint32_t count;
   uint32_t onnx[MOST_OPERANDS];
@@ -135,7 +135,7 @@ static egraph_status read_rest(const eg_onnx_call *call, int64_t hidden,
   return EGRAPH_OK;
 }
 
-/// Returns the type that an absent operand of ours would have.
+/// Returns the type that an absent operand of our operator would have.
 static eg_type absent_type(const eg_attr_list *list, uint32_t operand, const eg_type *x,
                            const eg_type *r) {
   eg_attrs attrs = eg_attr_list_attrs(list);

@@ -91,7 +91,7 @@ static float clamp_to(float at, int64_t size) {
   return !(at > 0.0f) ? 0.0f : at > last ? last : at;
 }
 
-// True when two resizes of the same operand to the same shape read the same places.
+// True when two resizes of the same operand to the same shape read the same elements.
 static bool same_map(const resize *a, const resize *b) {
   for (uint32_t dim = 0; dim < a->x.rank; dim++) {
     eg_resize_axis p = axis_of(a, dim), q = axis_of(b, dim);
@@ -182,7 +182,7 @@ static egraph_status emit_resize(const eg_onnx_call *call, resize *r) {
 
 // ---- sizes and scales ---------------------------------------------------------------
 
-/// The axes for which scales, sizes and the region have entries.
+/// The axes to which the lists of scales and sizes and the region belong.
 typedef struct axes {
   int64_t at[EGRAPH_MAX_RANK];
   uint32_t count;
@@ -243,8 +243,8 @@ static egraph_status set_scales(resize *r, const axes *a, const double *scales,
   return EGRAPH_OK;
 }
 
-// Sets the given sizes; with policy not_larger or not_smaller, scales all axes equally to
-// fit them.
+// Sets the sizes that the node gives. With policy not_larger or not_smaller, scales all
+// axes equally to fit these sizes.
 static egraph_status set_sizes(const eg_onnx_call *call, resize *r, const axes *a,
                                eg_ints sizes) {
   float scale = 0.0f;

@@ -99,8 +99,8 @@ egraph_status eg_onnx_import_fill(const eg_onnx_call *call) {
                                     EG_FLOAT(FILL_VALUE, value)));
 }
 
-// Emits ones on diagonal k of [rows, columns], as a part of an identity matrix: element
-// [i + down, j + right] is on its diagonal if j - i is k.
+// Emits ones on diagonal k of [rows, columns], as a part of an identity matrix. In it,
+// element [i + down, j + right] is on the diagonal if j - i is k.
 static egraph_status emit_eye(const eg_onnx_call *call, egraph_dtype dtype, int64_t rows,
                               int64_t columns, int64_t k) {
   k = k < -rows ? -rows : k > columns ? columns : k;
@@ -211,9 +211,9 @@ egraph_status eg_onnx_import_size(const eg_onnx_call *call) {
 
 // ---- reshapes -----------------------------------------------------------------------
 
-/// Finds the size of entry `open`, which is -1 in the file: the number of elements
-/// divided by all other entries. It divides by entries of open size one by one, because a
-/// product of open sizes is harder to prove different from 0.
+/// Finds the element `open` of a shape, which is -1 in the file: the number of elements
+/// divided by all other sizes. Divides by open sizes one by one, because a product of
+/// open sizes is harder to prove different from 0.
 static bool find_rest(int64_t elements, const int64_t *entries, uint32_t count,
                       uint32_t open, int64_t *out) {
   int64_t number = 1;
@@ -227,7 +227,7 @@ static bool find_rest(int64_t elements, const int64_t *entries, uint32_t count,
   return number != 0 && eg_size_exact_div(elements, number, out);
 }
 
-// Replaces an entry 0 by the operand's dimension, and -1 by the remaining size.
+// Replaces 0 in a shape by the operand's dimension, and -1 by the remaining size.
 static egraph_status resolve_shape(const eg_type *x, eg_ints shape, bool allow_zero,
                                    int64_t *out) {
   int64_t known = 1, elements = eg_type_elements(x);
@@ -250,7 +250,7 @@ static egraph_status resolve_shape(const eg_type *x, eg_ints shape, bool allow_z
       open = i;
       continue;
     }
-    // An open entry may not be 0, which would copy a dimension, nor -1.
+    // An open size may be neither 0, which would copy a dimension, nor -1.
     if (eg_size_is_open(out[i]) && !eg_size_at_least(out[i], allow_zero ? 0 : 1))
       return eg_onnx_decline("an entry of the shape means something else at some sizes");
     if (!eg_size_mul(known, out[i], &known))
@@ -270,9 +270,9 @@ static bool is_in_file(const eg_onnx_reader *r, eg_onnx_ref ref) {
          strcmp(r->nodes.data[producer].node->op_type, "Constant") == 0;
 }
 
-/// Changes a constant shape of the file for another batch (onnx/read/open.c). The operand
-/// has one dimension that changed with the batch; the entry of the shape with as many
-/// elements before it as before that dimension changes with it.
+/// Changes a constant shape of the file for another batch (onnx/read/open.c). The
+/// operand has one dimension that changed with the batch. In the shape, the size with as
+/// many elements before it as before that dimension changes in the same way.
 static egraph_status follow_batch(const eg_onnx_call *call, const eg_type *x,
                                   eg_ints shape, bool allow_zero, int64_t *dims,
                                   bool *out_followed) {

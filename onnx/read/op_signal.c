@@ -48,8 +48,9 @@ egraph_status eg_onnx_import_window(const eg_onnx_call *call) {
 
 // ---- Fourier transforms -------------------------------------------------------------
 
-/// A transform of `length` points. The operand has `given` points and the result `kept`;
-/// the last dimension of both has real parts, or real and imaginary parts.
+/// A Fourier transform of `length` points. The operand has `given` points, the result has
+/// `kept` points; the last dimension of both holds real parts, or real and imaginary
+/// parts.
 typedef struct transform {
   int64_t length, given, kept, parts_in, parts_out;
   bool inverse, onesided;

@@ -6,7 +6,8 @@
 
 #include "onnx/read/op.h"
 
-// A window: lists with one entry per spatial dimension; pads: all begins, then all ends.
+// A window: lists with one element per spatial dimension; pads: all begins, then all
+// ends.
 typedef struct window {
   uint32_t spatial;
   int64_t kernel[EGRAPH_MAX_RANK], strides[EGRAPH_MAX_RANK], dilations[EGRAPH_MAX_RANK];
@@ -109,7 +110,7 @@ static eg_attr ints_attr(const int64_t *data, uint32_t len) {
   return (eg_attr){.kind = EG_ATTR_INTS, .ints = {data, len}};
 }
 
-// Reads the attributes of an operator whose first slots are those of conv.
+// Reads the attributes of an operator whose first attributes are those of conv.
 static egraph_status conv_attrs(const eg_onnx_call *call, uint32_t weight_operand,
                                 eg_attr_list *list) {
   window *w;
@@ -197,7 +198,7 @@ static egraph_status check_reach(const window *w, const eg_type *x) {
   return EGRAPH_OK;
 }
 
-// Reads the slots with which all pools with dilations begin.
+// Reads the attributes with which all pools with dilations begin.
 static egraph_status pool_attrs(const eg_onnx_call *call, eg_op op, eg_attr_list *list) {
   window *w;
   EG_ONNX_TYPE(x, call, 0);

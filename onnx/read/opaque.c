@@ -1,5 +1,5 @@
-// Import of nodes, inputs and initializers that the tables do not cover: they are kept
-// unchanged, as opaque nodes.
+// Import of nodes, inputs and initializers that the tables do not cover: they become
+// opaque nodes, which are written back unchanged.
 // SPDX-License-Identifier: Apache-2.0
 #include "onnx/read/opaque.h"
 
@@ -134,9 +134,9 @@ static egraph_status mark_called(eg_onnx_reader *r, const Onnx__NodeProto *node,
 }
 
 // Makes the model of a record, with operator sets, around `graph`, which the caller
-// fills. For a node of another domain, or with sub-graphs (`node` may be NULL), it has
-// the sets of other domains; for a node with sub-graphs also the standard set, and the
-// functions that the sub-graphs call.
+// fills. If the node (`node` may be NULL) is of another domain, or has sub-graphs, the
+// model has the sets of all other domains. If it has sub-graphs, the model also has the
+// standard set, and the functions that the sub-graphs call.
 static egraph_status record_model(eg_onnx_reader *r, Onnx__GraphProto *graph,
                                   const Onnx__NodeProto *node, Onnx__ModelProto *out) {
   static char standard_domain[] = "";

@@ -1,14 +1,16 @@
 // Records of opaque nodes: an ONNX model around the one node, input or initializer that
-// is kept, so that the exporter can write it back.
+// is opaque, so that the exporter can write it back.
 //
 // node     graph.node[0] as it was read; graph.value_info: declared types of its results;
 //          graph.input: names of tensors that its sub-graphs use (they are operands
 //          behind the formal ones)
-// input    a graph input that is no tensor of ours: graph.input[0], no node
-// constant an initializer of a foreign element type: graph.initializer[0], no node
-// A node of the standard domain, or with sub-graphs, keeps the version of the standard
-// operator set in opset_import; one of another domain, or with sub-graphs, the versions
-// of all other domains, and the functions that are called in its sub-graphs.
+// input    a graph input whose type we lack: graph.input[0], no node
+// constant an initializer of an element type that we lack: graph.initializer[0], no node
+//
+// A record has, in opset_import, the version of the standard operator set if the node is
+// of the standard domain or has sub-graphs. It has the versions of all other domains,
+// and the functions that sub-graphs call, if the node is of another domain or has
+// sub-graphs.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_ONNX_READ_OPAQUE_H
 #define EG_ONNX_READ_OPAQUE_H
@@ -18,7 +20,7 @@
 #include "onnx/read/scopes.h"
 #include "pcg/graph/graph.h"
 
-/// The value that names of sub-graphs have in maps of names.
+/// What maps of names have for names in sub-graphs.
 enum { EG_ONNX_INNER_NAME = 1 };
 
 /// Adds names in sub-graphs of a node to `out`, unless `out` has them: the names that

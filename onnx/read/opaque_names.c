@@ -57,8 +57,7 @@ static egraph_status rename_sparse(renaming *r, size_t count,
   return EGRAPH_OK;
 }
 
-// Defines a name; if the model, or a graph around, has the same name, it becomes a
-// new one.
+// Defines a name; replaces it by a new one if the model, or a graph around, has it.
 static egraph_status define(renaming *r, const char *name, bool is_initializer) {
   eg_onnx_body body = {.writer = r->writer, .stem = name};
   const char *fresh = name;
@@ -114,10 +113,10 @@ static bool is_alone(const char *const *captures, size_t count, size_t at) {
   return true;
 }
 
-// Binds the name by which the node's graphs read a tensor of the model. If the tensor has
-// another name now, the graphs read a copy under the old name, or under a new name if the
-// old one is taken, so that the number of captures stays. A tensor that an initializer
-// may hide gets such a copy unless it is captured once.
+// Binds the name by which the node's graphs read a tensor of the model. If the tensor
+// has another name now, the graphs read a copy of the tensor, so that the number of
+// captures stays. The copy has the old name, or a new name if the old one is taken. A
+// tensor that an initializer may hide gets such a copy unless it is captured once.
 static egraph_status bind_capture(renaming *r, const Onnx__GraphProto *record,
                                   const char *const *captures, size_t at) {
   const char *old = record->input[at]->name, *present = captures[at];

@@ -110,9 +110,9 @@ static uint32_t count_kept(const eg_graph *graph) {
   return count;
 }
 
-/// Reads the model at `sizes`, if it admits them, and compares the outputs. If a node
-/// is kept only at these sizes (a window larger than its input), its declared type
-/// proves nothing.
+/// Reads the model at `sizes`, if it admits these sizes, and compares the outputs. If a
+/// node is opaque only at these sizes (a window larger than its input), its declared
+/// type proves nothing.
 static egraph_status try_sizes(const opening *o, const int64_t *sizes, eg_onnx_dim *dims,
                                bool *out_read) {
   eg_graph *at;

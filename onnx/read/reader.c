@@ -11,10 +11,10 @@
 /// The size that costs assume for a dimension of unknown size.
 enum { USUAL_SIZE = 16 };
 
-/// The number of operands whose dimensions may determine open sizes of attributes.
+/// The number of operands whose dimensions may determine open sizes in attributes.
 enum { ASKED_OPERANDS = 4 };
-/// The most elements of a constant that is computed while importing; shapes are integers.
-/// Larger constants are left to folding, which has a limit of work.
+/// The most elements of a constant that is computed while importing; constants of
+/// integers are shapes. Larger constants are left to folding, which has a limit of work.
 enum { MAX_KNOWN_INTEGERS = 4096, MAX_KNOWN_FLOATS = 64 };
 
 eg_onnx_tensor *eg_onnx_tensor_at(eg_onnx_reader *reader, eg_onnx_ref ref) {
@@ -69,8 +69,8 @@ egraph_status eg_onnx_define_constant(eg_onnx_reader *reader, eg_onnx_ref ref,
   return EGRAPH_OK;
 }
 
-// Makes up a name that the file does not use: the first free one of "relu1.1",
-// "relu1.2", ...
+// Makes up a name that the file does not use: the first unused of "relu1.1", "relu1.2",
+// ...
 static egraph_status made_up_name(eg_onnx_reader *reader, const char *stem,
                                   const char **out) {
   size_t room = strlen(stem) + 16;
@@ -242,8 +242,8 @@ static egraph_status gather_operand_types(emission *e) {
   return EGRAPH_OK;
 }
 
-// True when the results can be computed now: operands are known, and all tensors are
-// small. Fills are folded when they are integers: shapes, indices.
+// True when the results can be computed now: all operands are known, and all tensors are
+// small. Fills are computed only if they have integers, such as shapes and indices.
 static bool is_foldable(const emission *e) {
   for (uint32_t i = 0; i < e->count; i++)
     if (eg_onnx_tensor_at(e->call->reader, e->operands[i])->data == NULL ||
@@ -340,8 +340,8 @@ static egraph_status complete_results(emission *e, const eg_onnx_ref *given) {
   return EGRAPH_OK;
 }
 
-/// True when the operands' dimensions determine all open sizes of the attributes. If not,
-/// the node is kept unchanged, because in the file it reads the size from a tensor.
+/// True when the operands' dimensions determine all open sizes of the attributes. If
+/// not, the node becomes opaque, because in the file it reads the size from a tensor.
 static bool knows_sizes(const emission *e) {
   int64_t dims[ASKED_OPERANDS * EGRAPH_MAX_RANK];
   uint32_t count = 0;

@@ -22,7 +22,7 @@ typedef struct eg_onnx_ref {
 #define EG_ONNX_NONE ((eg_onnx_ref){UINT32_MAX})
 
 typedef struct eg_onnx_tensor {
-  const char *name; // "" for an intermediate result of ours
+  const char *name; // "" for an intermediate result without a name
   bool used;        // an output of the model, or an output depends on it
   bool made;        // an input, an initializer, or the result of a node that was imported
   bool typed;
@@ -31,7 +31,7 @@ typedef struct eg_onnx_tensor {
   // Elements, as sizes (ops/size.h), of a small tensor of integers that a node computes
   // from open dimensions (read/sizes.c), or NULL
   const int64_t *sizes;
-  bool constant;  // becomes a weight when needed (data may be absent)
+  bool constant;  // becomes a weight when a node needs it (data may be absent)
   eg_value value; // EG_VALUE_NONE until it is needed
   const Onnx__ValueInfoProto *declared;
   uint32_t producer; // index of the ONNX node, or UINT32_MAX
@@ -46,7 +46,7 @@ EG_VEC_DEFINE(eg_onnx_dims, eg_onnx_dim);
 /// by recursion.
 enum { EG_ONNX_MAX_BODIES = 100 };
 
-/// The operator sets for the nodes of a body: the model, or one call of a function.
+/// The operator sets for the nodes of the model, or of one call of a function.
 typedef struct eg_onnx_scope {
   const struct eg_onnx_scope *outer;   // scope of the call; NULL: the model
   const Onnx__FunctionProto *function; // NULL: the model
@@ -132,7 +132,7 @@ egraph_status eg_onnx_value(eg_onnx_reader *reader, eg_onnx_ref ref, eg_value *o
 /// tensor type, or has open dimensions.
 bool eg_onnx_declared_type(const eg_onnx_reader *reader,
                            const Onnx__ValueInfoProto *declared, eg_type *out);
-/// Reads the declared type of a result of a node that is kept. Each dimension without a
+/// Reads the declared type of a result of an opaque node. Each dimension without a
 /// number becomes a new open size, whatever its name, because nothing checks the
 /// declarations of files.
 egraph_status eg_onnx_kept_type(const eg_onnx_reader *reader,
@@ -282,8 +282,8 @@ egraph_status eg_onnx_import_own(const eg_onnx_call *call,
                                  const Onnx__FunctionProto *function);
 /// Adds the node as an opaque node, with its record.
 egraph_status eg_onnx_import_opaque(const eg_onnx_call *call);
-/// Adds a graph input or an initializer (the other one is NULL) with a type that we lack,
-/// as an opaque node without operands.
+/// Adds a graph input or an initializer (the other one is NULL), whose type we lack, as
+/// an opaque node without operands.
 egraph_status eg_onnx_import_foreign(eg_onnx_reader *reader, Onnx__ValueInfoProto *input,
                                      Onnx__TensorProto *initializer);
 /// Lists the tensors of the model that sub-graphs of a node use, each once, in the order

@@ -38,8 +38,8 @@ void eg_onnx_scopes_leave(eg_onnx_scopes *scopes, size_t mark);
 /// Lists names of a graph; *out_initializers (may be NULL) is the number of initializers.
 typedef egraph_status eg_onnx_names_in(const Onnx__GraphProto *graph,
                                        eg_onnx_strings *out, size_t *out_initializers);
-/// eg_onnx_initializer_names appends the names of a graph's initializers,
-/// eg_onnx_defined_names these, and then the names of operands and results.
+/// eg_onnx_initializer_names appends the names of a graph's initializers;
+/// eg_onnx_defined_names appends the same names, then the names of operands and results.
 eg_onnx_names_in eg_onnx_initializer_names, eg_onnx_defined_names;
 
 #endif

@@ -4,8 +4,8 @@
 //   Gather(that, [1])  [seq]
 //   Mul(that, [12])    [12*seq]
 //
-// A list of numbers only becomes a constant. Other results stay nodes of the graph, which
-// are pruned if importers need only the sizes noted here.
+// A list without open sizes becomes a constant. Other results stay nodes of the graph,
+// which are pruned if importers need only the sizes noted here.
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 

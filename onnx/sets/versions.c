@@ -8,7 +8,7 @@
 
 enum { MOST_INPUTS = 9 };
 
-/// The first member of the rows of both tables, which are sorted by name, then by set.
+/// The beginning of a row of either table; rows are sorted by name, then by first set.
 typedef struct row_key {
   const char *name;
   int64_t first; // set
@@ -59,7 +59,7 @@ int64_t eg_onnx_standard_opset(Onnx__OperatorSetIdProto *const *imports, size_t 
   return 0;
 }
 
-/// Finds the row of `count` rows of `size` bytes that applies in a set, or NULL.
+/// Finds an operator's row for a set, among `count` rows of `size` bytes; NULL: none.
 static const void *row_of(const void *rows, size_t count, size_t size, const char *name,
                           int64_t opset) {
   size_t low = 0, high = count;
@@ -280,9 +280,9 @@ bool eg_onnx_is_loaded(const Onnx__NodeProto *node, const int *dtype, int64_t op
   return (row->types >> dtype[row->operand] & 1) != 0;
 }
 
-/// True when a type that is loaded in other sets is loaded in none of `among`. A row
-/// applies up to the next row of its name; in sets before the first row we write the
-/// operator by other operators.
+/// True when ONNX Runtime loads an operator with this type in some sets, but in none of
+/// `among`. A row applies up to the next row of its name; in sets before the first row
+/// we write the operator by other operators.
 static bool is_of_other_sets(const char *name, int dtype, eg_onnx_sets among) {
   const runtime_row *last = runtime_row_of(name, newest_set);
   size_t at = last != NULL ? (size_t)(last - rows) + 1 : 0;

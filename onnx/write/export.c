@@ -298,8 +298,8 @@ static uint64_t weight_bytes(const eg_graph *graph) {
 
 // ---- operator sets ------------------------------------------------------------------
 
-// The set to try first, unless kept nodes need another one; the oldest set that is
-// ever written.
+// The set to try first, unless opaque nodes need another one; the oldest set to be
+// written.
 enum { USUAL_OPSET = 13, FIRST_OPSET = 7 };
 
 static egraph_status no_common_set(const eg_onnx_span *span) {
@@ -314,8 +314,8 @@ static egraph_status no_common_set(const eg_onnx_span *span) {
       span->sets.first);
 }
 
-/// Finds the sets in which all kept nodes mean the same as in their file, or (`converts`)
-/// do so after conversion.
+/// Finds the sets in which all opaque nodes mean the same as in their file, or
+/// (`converts`) mean the same after conversion.
 static egraph_status sets_of_kept(const eg_graph *graph, bool converts,
                                   eg_onnx_sets *out) {
   EG_OWNED(eg_onnx_writer, w);
@@ -328,9 +328,9 @@ static egraph_status sets_of_kept(const eg_graph *graph, bool converts,
   return span.sets.first <= span.sets.last ? EGRAPH_OK : no_common_set(&span);
 }
 
-/// Finds the sets in which a model of the graph can be written: kept nodes mean the
-/// same there, or else do so after conversion. All sets if there is none, or a record
-/// is not ONNX.
+/// Finds the sets in which a model of the graph can be written: opaque nodes mean the
+/// same there, or at least after conversion. All sets if none is left, or a record is not
+/// ONNX.
 static egraph_status kept_sets(const eg_graph *graph, eg_onnx_sets *out) {
   egraph_status status = sets_of_kept(graph, false, out);
   if (status == EGRAPH_E_UNSUPPORTED) status = sets_of_kept(graph, true, out);
@@ -369,9 +369,9 @@ egraph_status eg_onnx_loaded_types(const eg_graph *graph, uint32_t *out_types,
   return EGRAPH_OK;
 }
 
-/// The outcome of writing in one operator set.
+/// The outcome of writing a graph in one operator set.
 typedef struct attempt {
-  bool is_faulty;    // the set lacks a node of ours
+  bool is_faulty;    // the set lacks a node that would be written
   uint32_t unloaded; // nodes that ONNX Runtime does not load in the set
   eg_onnx_packed packed;
 } attempt;
@@ -395,8 +395,8 @@ static egraph_status export_in(const eg_graph *graph, int64_t opset,
   return status;
 }
 
-/// Returns the set to try after `opset` (0: the first): up from the usual set, then down;
-/// 0 at the end.
+/// Returns the set to try after `opset` (0: the first set to try): from the usual set
+/// upwards, then below it downwards; 0 at the end.
 static int64_t next_opset(eg_onnx_sets sets, int64_t opset) {
   int64_t start = sets.first > USUAL_OPSET ? sets.first : USUAL_OPSET;
   if (start > sets.last) start = sets.last;
@@ -428,8 +428,8 @@ static egraph_status export_best(const eg_graph *graph, eg_onnx_sets sets,
                  sets.first, sets.last, egraph_last_error());
 }
 
-/// Writes the graph in a set in which every node is legal and kept nodes mean the same;
-/// if no set exists, converts kept nodes.
+/// Writes the graph in a set in which every node is legal and opaque nodes mean the same
+/// as in their file; if no such set exists, converts opaque nodes.
 static egraph_status export_graph(const eg_graph *graph, const char *data_path,
                                   unsigned char **out, size_t *out_size) {
   egraph_status status = EGRAPH_OK;

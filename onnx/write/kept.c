@@ -1,7 +1,7 @@
-// Writes opaque nodes into a model: the record as it was read, with the present names of
-// tensors. A node can be converted to a newer operator set if the change is known: an
-// attribute became an operand (axes of reductions, sizes of Split), or the new attributes
-// have defaults with the old meaning.
+// Writes opaque nodes into a model: the record of a node as it was read, with the
+// present names of tensors. A node can be converted to a newer operator set if the
+// change of its operator is known: an attribute became an operand (axes of reductions,
+// sizes of Split), or new attributes have defaults with the old meaning.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 // ---- conversion to a newer set ----------------------------------------------------
 
-/// An attribute, a list or one number, that is an operand from an operator set on.
+/// An attribute, a list or one number, that is an operand from operator set `since` on.
 typedef struct moved {
   const char *op_type;
   int64_t since;
@@ -37,7 +37,7 @@ static const moved moves[] = {
 };
 enum { MOVES = sizeof moves / sizeof *moves };
 
-/// Operators that got optional attributes or operands, and without them mean the same.
+/// Operators that got optional attributes or operands, and without these mean the same.
 static const struct {
   const char *op_type;
   int64_t since;
@@ -205,8 +205,7 @@ static egraph_status add_surroundings(eg_onnx_writer *w, const Onnx__ModelProto 
   return EGRAPH_OK;
 }
 
-// Replaces the names that are present, in order. False when there are too few
-// fresh names.
+// Replaces the names that are not empty, in order. False when `fresh` has too few names.
 static bool rename_present(char **names, size_t count, const char *const *fresh,
                            uint32_t fresh_count, char ***inout, size_t *out_used) {
   size_t used = 0;
@@ -226,8 +225,8 @@ static egraph_status damaged(const eg_onnx_writer *w, eg_graph_node node) {
       eg_graph_opaque_type(w->graph, node), eg_graph_node_at(w->graph, node).name);
 }
 
-// Adds the declared types of results that are not tensors of ours, under their
-// present names.
+// Adds the declared types of results whose types the graph cannot represent, under the
+// present names of these results.
 static egraph_status add_foreign_types(eg_onnx_writer *w, const Onnx__NodeProto *old,
                                        const Onnx__NodeProto *fresh,
                                        const Onnx__GraphProto *record,
@@ -248,8 +247,8 @@ static egraph_status add_foreign_types(eg_onnx_writer *w, const Onnx__NodeProto 
   return EGRAPH_OK;
 }
 
-/// Counts a standard node if ONNX Runtime does not load it, by the types of operands that
-/// are tensors of ours.
+/// Counts a standard node if ONNX Runtime does not load it with its operands' known
+/// types.
 static egraph_status note_loading(eg_onnx_writer *w, const Onnx__NodeProto *fresh,
                                   const eg_graph_node_info *node) {
   int *dtype;

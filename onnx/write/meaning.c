@@ -277,8 +277,8 @@ static egraph_status mean_enlarge(eg_onnx_body *body, const eg_onnx_item *item) 
                  item->result_names[0], NULL);
 }
 
-// Pads group g of the weight with zeros, so that it is at place g modulo count of its
-// merged group.
+// Pads group g of the weight with zeros: the group's rows then lie at position g modulo
+// `count` among the `count` groups that are merged.
 static egraph_status place_group(eg_onnx_body *body, const eg_onnx_item *item, int64_t g,
                                  const char *rows, const char **out) {
   const eg_type *w = &item->inputs[0];
@@ -370,8 +370,9 @@ static egraph_status mean_conv_identity(eg_onnx_body *body, const eg_onnx_item *
 
 // ---- columns ------------------------------------------------------------------------
 
-// Gathers the windows along dimension `axis`, of `size` elements: the taps are major,
-// then the places. *places is the number of places.
+// Gathers the windows along dimension `axis`, of `size` elements, into one list: for
+// each tap of the kernel, the elements that it reads at all positions of the window.
+// *places is the number of positions.
 static egraph_status gather_windows(eg_onnx_body *body, const char **inout, uint32_t axis,
                                     int64_t size, const eg_windows *w, int64_t *places) {
   uint32_t i = axis - 2;
@@ -388,7 +389,7 @@ static egraph_status gather_windows(eg_onnx_body *body, const char **inout, uint
   return eg_onnx_put_int(body, node, "axis", axis);
 }
 
-// Emits im2col as gathers, then moves the taps of all dimensions before the places. A
+// Emits im2col as gathers, then moves the taps of all dimensions before the positions. A
 // convolution with an identity kernel would multiply infinities by zeros.
 static egraph_status mean_im2col(eg_onnx_body *body, const eg_onnx_item *item) {
   const eg_type *x = &item->inputs[0], *y = &item->results[0];
@@ -418,8 +419,7 @@ static egraph_status mean_im2col(eg_onnx_body *body, const eg_onnx_item *item) {
   return reshape(body, columns, y->dims, y->rank, item->result_names[0], NULL);
 }
 
-// Emits a reduction over no axis as Identity, because in ONNX an empty list means
-// all axes.
+// Emits a reduction over no axis as Identity: in ONNX an empty list means all axes.
 static egraph_status mean_nothing(eg_onnx_body *body, const eg_onnx_item *item) {
   return unary(body, "Identity", item->input_names[0], item->result_names[0], NULL);
 }
@@ -450,12 +450,12 @@ static const meaning_writer meanings[EG_OP_COUNT] = {
 #undef MEANING_ENTRY
 };
 
-// Operators that are newer than this set are written as their formula in sets without
-// them: few runtimes load new sets.
+// An operator that is newer than this set is written as its formula in older sets,
+// because few runtimes load new sets.
 enum { ESTABLISHED_OPSET = 17 };
 
-/// Returns the function that writes the meaning of an operator; NULL: the set has
-/// the operator.
+/// Returns the function that writes the meaning of an operator; NULL: the set has the
+/// operator.
 static meaning_writer meaning_of(eg_op op, int64_t opset) {
   const eg_op_info *info = eg_op_info_of(op);
   if (meanings[op] != NULL || info->formula == NULL) return meanings[op];
@@ -465,7 +465,7 @@ static meaning_writer meaning_of(eg_op op, int64_t opset) {
 }
 
 // True when a contraction has no fused part, no transposition and the direct algorithm:
-// standard operators have none of these.
+// other contractions have no standard operator.
 static bool is_plain_contraction(const eg_onnx_item *item) {
   if (item->attrs->op == EG_OP_CONV_TRANSPOSE)
     return eg_item_int(item, EG_A_CONV_TRANSPOSE_ALGORITHM) == EG_CONV_DIRECT;

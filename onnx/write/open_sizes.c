@@ -1,6 +1,6 @@
 // Models with open dimensions are first written with handles of expressions as sizes.
-// Then each list with open sizes is replaced by nodes that compute it from the dimensions
-// of inputs, and of tensors that are kept.
+// Then each list with open sizes is replaced by nodes that compute the list from the
+// dimensions of inputs, and of results of opaque nodes.
 //
 //   graph      Reshape(x, [batch seq 12 64])
 //   written    batch = Gather(Shape(x), [0]), seq = Gather(Shape(x), [1])
@@ -45,7 +45,7 @@ static egraph_status depends(const char *what, const char *name) {
                  what, name);
 }
 
-/// Fails: this set lacks the form that is needed, but another one may have it.
+/// Fails: this set lacks the needed form of an operator, but another set may have it.
 static egraph_status needs_set(opener *o, const char *what, const char *name) {
   o->writer->is_faulty = true;
   return depends(what, name);
@@ -55,7 +55,7 @@ static egraph_status needs_set(opener *o, const char *what, const char *name) {
 
 static egraph_status put_size(opener *o, int64_t size, computed *out);
 
-/// Writes an operator on two sizes; its place is the later of their places.
+/// Writes an operator on two sizes; its place is the later of their two places.
 static egraph_status put_on(opener *o, const char *op, const computed *a,
                             const computed *b, computed *out) {
   const char *const operands[2] = {a->tensor, b->tensor};
@@ -136,7 +136,7 @@ static egraph_status put_atom(opener *o, const eg_size_atom *atom, computed *out
   return EGRAPH_E_INTERNAL;
 }
 
-/// Writes an atom, only once: an atom is also a size.
+/// Writes an atom, or takes it from the sizes that are written: an atom is also a size.
 static egraph_status put_shared_atom(opener *o, const eg_size_atom *atom, computed *out) {
   for (size_t i = 0; i < o->computed.len; i++) {
     eg_size_term term;
@@ -201,7 +201,7 @@ static egraph_status put_size(opener *o, int64_t size, computed *out) {
 
 // ---- lists ----------------------------------------------------------------------------
 
-/// A list of integers, some of them open, and the nodes that use it.
+/// A list of integers, some of them open sizes, and the nodes that use the list.
 typedef struct open_list {
   const char *name;
   int64_t *data;
@@ -228,7 +228,7 @@ static void find_users(const opener *o, open_list *list) {
   list->is_shape = list->is_shape && users != 0;
 }
 
-/// Replaces the only open entry of the shape of a reshape by -1, so that ONNX infers it.
+/// Replaces the only open element of the shape of a reshape by -1: ONNX then infers it.
 static bool infer_one(open_list *list) {
   uint32_t open = 0, at = 0;
   for (uint32_t i = 0; i < list->count; i++) {
@@ -269,7 +269,7 @@ static bool end_at_ends(const opener *o, open_list *list) {
   return !eg_size_any_open(list->data, list->count);
 }
 
-/// Sets allowzero if an entry of a shape may be 0, which must not copy a dimension.
+/// Sets allowzero if an element of a shape may be 0; ONNX would copy a dimension there.
 static egraph_status allow_zero(opener *o, const open_list *list) {
   bool may_be_zero = false;
   for (uint32_t i = 0; i < list->count; i++)
@@ -314,7 +314,8 @@ static egraph_status put_list(opener *o, const open_list *list) {
   return eg_onnx_put_int(&o->head, node, "axis", 0);
 }
 
-/// Reads a tensor of integers that may have open sizes; *out_data NULL: it has none.
+/// Reads a tensor of integers, which may be open sizes; *out_data is NULL if none is
+/// open.
 static egraph_status read_ints(opener *o, const Onnx__TensorProto *tensor,
                                int64_t **out_data, size_t *out_count) {
   size_t count = tensor->raw_data.len / sizeof(int64_t);
@@ -433,7 +434,7 @@ static egraph_status note_makers(opener *o) {
   return EGRAPH_OK;
 }
 
-/// Inserts the nodes that compute sizes before the nodes of their places, in order.
+/// Inserts the nodes that compute sizes before the nodes at their places, in order.
 static egraph_status merge_nodes(opener *o) {
   EG_LOCAL(eg_onnx_nodes, all, o->writer->alloc);
   eg_onnx_nodes *nodes = &o->body->nodes, old = *nodes;

@@ -1,12 +1,12 @@
 // Checks a written model: names and types in the message, then imports the message.
 //
-//   names   every name is made once in its scope; in the model, and in functions of ours,
-//           before it is used; graphs within kept nodes hide nothing
-//   types   element types that follow from operands (of our functions, through their
-//           bodies) are those that the message declares
+//   names   every name is made once in its scope; in the model, and in functions that we
+//           write, before it is used; graphs within opaque nodes hide nothing
+//   types   element types that follow from operands (of functions that we write, through
+//           their bodies) are those that the message declares
 //   import  the message is a model again, with inputs and outputs of the graph: at the
-//           example where dimensions are open, or open where the model itself cannot be
-//           read there
+//           example sizes where dimensions are open, or with open dimensions where the
+//           model itself cannot be read at these sizes
 //
 // Weights are left out: a model of gigabytes is read as fast as a small one.
 // SPDX-License-Identifier: Apache-2.0
@@ -155,12 +155,13 @@ static egraph_status check_nodes(checker *c, Onnx__NodeProto *const *nodes,
   return EGRAPH_OK;
 }
 
-/// Checks a call of our function: its body, with the types of these operands. The body
-/// sees no names around it.
+/// Checks the body of a function that we write, with the types of the operands of one
+/// call. The body does not see the names around the call.
 static egraph_status check_call(checker *c, const Onnx__NodeProto *call, const int *dtype,
                                 int *result) {
   uint32_t index;
-  if (!eg_strmap_find(&c->functions, call->op_type, &index)) return EGRAPH_OK; // not ours
+  if (!eg_strmap_find(&c->functions, call->op_type, &index))
+    return EGRAPH_OK; // a function of the file
   const Onnx__FunctionProto *function = c->model->functions[index];
   EG_LOCAL(checker, inner, c->arena->alloc);
   inner.model = c->model;
@@ -250,15 +251,15 @@ static egraph_status copy_without_weights(eg_onnx_writer *w, const Onnx__ModelPr
 
 // ---- the interface --------------------------------------------------------------------
 
-/// The graph, and the graph that was read back.
+/// The graph that was written, and the graph that was read back.
 typedef struct reading {
   const eg_graph *graph, *again;
   eg_open_sizes *sizes;    // of `again`; NULL: it was read at the example
   int64_t *ones, *example; // sizes of open dimensions
 } reading;
 
-/// True when both sizes are equal where open dimensions are `dims`, or a model does not
-/// admit these dimensions.
+/// True when both sizes are equal where open dimensions have the sizes `dims`, or a
+/// model does not admit these sizes.
 static bool is_same_at(const reading *r, int64_t wanted, int64_t read,
                        const int64_t *dims) {
   return !eg_open_sizes_admit(r->sizes, dims) ||
@@ -280,8 +281,8 @@ static bool is_read_as(const reading *r, const eg_value_info *wanted,
   bool is_told = true;
   for (uint32_t d = 0; d < wanted->type.rank; d++)
     is_told &= eg_size_is_determined(wanted->type.dims[d]);
-  // A node may be kept at the example, for example because a table is too large there;
-  // then its result has no type.
+  // The reader may make a node opaque at the example sizes, for example because a table
+  // is too large there; the result of the node then has no type.
   if (!read->typed)
     return !wanted->typed || !is_told || eg_graph_open_sizes(r->graph) != NULL;
   if (!wanted->typed) return true;

@@ -15,8 +15,7 @@ static const eg_op_info *info_of(const eg_onnx_item *item) {
   return eg_op_info_of((eg_op)item->attrs->op);
 }
 
-// Appends the node without attributes: name, operands of the item and then `extra`,
-// results of the item.
+// Appends a node without attributes: its operands are the item's operands, then `extra`.
 static egraph_status put_item(eg_onnx_body *body, const eg_onnx_item *item,
                               const char *const *extra, uint32_t extra_count,
                               Onnx__NodeProto **out) {
@@ -37,7 +36,7 @@ static egraph_status put_slot(eg_onnx_body *body, Onnx__NodeProto *node,
                           &item->attrs->slots[slot]);
 }
 
-/// Appends the node with slots [from, to) as attributes of the same names.
+/// Appends the node with the attributes in slots [from, to), under the same names.
 static egraph_status write_slots(eg_onnx_body *body, const eg_onnx_item *item,
                                  const char *const *extra, uint32_t extra_count,
                                  uint32_t from, uint32_t to) {
@@ -58,8 +57,8 @@ static egraph_status write_same(eg_onnx_body *body, const eg_onnx_item *item) {
   return write_slots(body, item, NULL, 0, 0, op->attr_count);
 }
 
-/// Fails if a slot from `count` on is set: these describe parts of tensors, which
-/// ONNX lacks.
+/// Fails if an attribute from slot `count` on is not 0: these attributes restrict an
+/// operator to a part of a tensor, which ONNX cannot do.
 static egraph_status check_rest(const eg_onnx_item *item, uint16_t count) {
   const eg_op_info *op = info_of(item);
   for (uint16_t i = count; i < op->attr_count; i++)
@@ -242,7 +241,7 @@ static egraph_status write_running(eg_onnx_body *body, const eg_onnx_item *item)
   return slots[2].i != 0 ? eg_onnx_put_int(body, node, "reverse", slots[2].i) : EGRAPH_OK;
 }
 
-// Writes a reshape. A zero in our shape is a size, not "copy the dimension".
+// Writes a reshape. A zero in our shape is a size; ONNX would copy a dimension.
 static egraph_status write_reshape(eg_onnx_body *body, const eg_onnx_item *item) {
   eg_ints shape = eg_item_ints(item, EG_A_RESHAPE_SHAPE);
   Onnx__NodeProto *node;
@@ -455,7 +454,7 @@ static egraph_status write_col2im(eg_onnx_body *body, const eg_onnx_item *item) 
   return write_slots(body, item, operands, 2, 2, item->attrs->count);
 }
 
-// Operators that are not written as "the same attributes": id, writer.
+// Operators whose attributes ONNX does not have in the same form: id, writer.
 #define STANDARD_LIST(X)                                                                 \
   X(FILL, write_fill)                                                                    \
   X(CLIP, write_clip)                                                                    \

@@ -21,7 +21,7 @@ EG_VEC_DEFINE(eg_onnx_messages, ProtobufCMessage *);
 typedef struct eg_onnx_writer {
   const eg_graph *graph; // NULL: single functions
   int64_t opset;         // the set that is written
-  bool is_faulty;        // the set lacks a node of ours
+  bool is_faulty;        // the set lacks a node that would be written
   uint32_t unloaded;     // nodes that ONNX Runtime does not load in the set
   egraph_allocator alloc;
   eg_arena arena;
@@ -34,7 +34,7 @@ typedef struct eg_onnx_writer {
   eg_onnx_opsets opsets;
   eg_onnx_entries metadata;
   eg_strmap names; // names of tensors; 0: in the model, EG_ONNX_INNER_NAME: in sub-graphs
-  eg_strmap signatures;     // signature of our function -> index in `functions`
+  eg_strmap signatures;     // signature of a function that we write -> its index
   const char **value_names; // [values]
   bool *is_output;          // [values] an output under the tensor's own name
 } eg_onnx_writer;

@@ -14,7 +14,7 @@
 #define CHECK_PRINTF(string, first)
 #endif
 
-/// Why a certificate is refused; only the first reason is kept.
+/// Why a certificate is refused: the first reason that was noted.
 typedef struct refusal {
   char text[640];
 } refusal;

@@ -66,7 +66,8 @@ static uint32_t label_of(const layout_check *k, const link *l, uint32_t s) {
   return 0;
 }
 
-/// Returns the cost of a strategy or arc of a value, with the price of its memory.
+/// Returns the cost of a strategy or arc of a value, plus the priced memory that it
+/// takes.
 static double cost_with_memory(const layout_check *k, uint32_t value, double cost,
                                const double *memory) {
   double sum = multiply_down(cost, k->t.cost_times[value]);
@@ -77,8 +78,8 @@ static double cost_with_memory(const layout_check *k, uint32_t value, double cos
   return sum;
 }
 
-/// Adds the prices of the links of a value's producers: at the labels of a strategy, or,
-/// for LAYOUT_NONE, at the labels of a value that is not computed.
+/// Adds to a sum the prices of the links of a value's producers: at the labels of a
+/// strategy, or, for LAYOUT_NONE, at the labels of a value that is not computed.
 static double add_prices(const layout_check *k, uint32_t v, uint32_t s, double cost) {
   for (uint32_t i = k->link_begin[v]; i < k->link_begin[v + 1]; i++) {
     const link *l = &k->link[k->link_of[i]];
@@ -101,7 +102,7 @@ static double cost_of_nothing(const layout_check *k, uint32_t v) {
   return k->required[v] ? INFINITY : add_prices(k, v, LAYOUT_NONE, 0);
 }
 
-/// Returns the share of an arc's cost in each of the trees of its value.
+/// Returns the part of an arc's cost that each tree of its value pays.
 static double share_of_arc(const layout_check *k, uint32_t a) {
   const layout_text *t = &k->t;
   uint32_t v = t->place_value[t->arc_from[a]];
@@ -219,7 +220,7 @@ static double minimum_of_cut(const layout_check *k, uint32_t cut, list links) {
 
 // ---- labels in no solution ----------------------------------------------------------
 
-/// Marks the labels of a link without support as dead.
+/// Marks as dead the labels of a link that are not marked in `support`.
 static bool bury(layout_check *k, const link *l, const uint8_t *support) {
   bool changed = false;
   for (uint32_t i = l->label; i < l->label + l->labels; i++) {
@@ -254,8 +255,8 @@ static bool bury_producers(layout_check *k, uint32_t v, uint8_t *support,
   return changed;
 }
 
-/// True when a user can be served from the reached places; marks its possible labels
-/// in `support`.
+/// True when a user can get the value at one of the reached places, or without the
+/// value; marks these labels of the user in `support`.
 static bool serve(const layout_check *k, const link *user, const uint8_t *reached,
                   uint8_t *support) {
   bool any = false;
@@ -298,7 +299,8 @@ static bool bury_tree(layout_check *k, uint32_t tree, uint8_t *support,
   return changed;
 }
 
-/// Buries labels of a tie, whose computed members have one layout.
+/// Marks labels of a tie as dead if the members of the tie cannot agree on them. Members
+/// that are computed have one layout.
 static bool bury_tie(layout_check *k, list links, uint8_t *support) {
   bool changed = false;
   uint32_t labels = 0;
@@ -325,7 +327,7 @@ static bool bury_tie(layout_check *k, list links, uint8_t *support) {
   return changed;
 }
 
-/// If only one operator of a cut may be chosen, it must be: its other label is dead.
+/// Marks a label as dead: an operator must be chosen if no other one of the cut may be.
 static bool bury_cut(layout_check *k, uint32_t cut, list links) {
   uint32_t chosen = 0, last = 0;
   for (uint32_t i = 0; i < links.count; i++) {
@@ -338,7 +340,7 @@ static bool bury_cut(layout_check *k, uint32_t cut, list links) {
   return true;
 }
 
-/// Buries the labels of roots that are not among their requested layouts.
+/// Marks the labels of roots that are not among their requested layouts as dead.
 static void bury_roots(layout_check *k) {
   const layout_text *t = &k->t;
   for (uint32_t i = 0; i < k->links; i++) {
@@ -354,7 +356,7 @@ static void bury_roots(layout_check *k) {
 
 // ---- the bound ----------------------------------------------------------------------
 
-/// Lists of a check: strategies of a value, links of ties and cuts.
+/// Groups that a check needs: strategies by value, links by tie and by cut.
 typedef struct lists {
   groups strategies, ties, cuts;
   uint8_t *support, *reached;
@@ -388,7 +390,7 @@ static bool make_lists(layout_check *k, lists *out) {
          INPUT_ROOM(in, out->reached, t->places) && INPUT_ROOM(in, k->table, table);
 }
 
-/// Buries labels that no solution has, as far as single factors show.
+/// Marks labels that no solution has as dead, as far as single factors show it.
 static void bury_labels(layout_check *k, const lists *all) {
   enum { MOST_ROUNDS = 30 };
   bool changed = true;

@@ -10,8 +10,8 @@
 // ---- what may be in a solution ------------------------------------------------------
 
 /// Derives the places that alive strategies and arcs can reach, without the operators of
-/// cut `cut` and the value `without` (or LAYOUT_NONE): a least fixpoint. Sweeps go in
-/// both directions.
+/// cut `cut` and without the value `without` (LAYOUT_NONE: with all of them): a least
+/// fixpoint. Sweeps go in both directions.
 static void derive(layout_check *k, uint32_t cut, uint32_t without) {
   const layout_text *t = &k->t;
   uint8_t *out = k->in_cut; // has a strategy in the cut
@@ -40,7 +40,7 @@ static void derive(layout_check *k, uint32_t cut, uint32_t without) {
   }
 }
 
-/// True when the derived places serve all roots.
+/// True when the derived places contain one that each root allows, and all forced places.
 static bool serves_roots(const layout_check *k) {
   const layout_text *t = &k->t;
   for (uint32_t r = 0; r < t->roots; r++) {
@@ -57,7 +57,7 @@ static bool serves_roots(const layout_check *k) {
   return true;
 }
 
-/// Marks the places that lead to a need, from the roots down.
+/// Marks the places from which strategies and arcs lead to a root or a forced strategy.
 static void want(layout_check *k) {
   const layout_text *t = &k->t;
   memset(k->wanted, 0, t->places);
@@ -107,8 +107,8 @@ static void obey_user(layout_check *k) {
     k->arc_alive[a] = !t->place_out[t->arc_from[a]] && !t->place_out[t->arc_to[a]];
 }
 
-/// Removes strategies and arcs that cannot be derived or lead to no need, until
-/// nothing changes.
+/// Removes strategies and arcs that are not derived or lead to no root, until none is
+/// left.
 static void settle(layout_check *k) {
   const layout_text *t = &k->t;
   for (bool changed = true; changed;) {
@@ -296,7 +296,7 @@ static bool read_prices(layout_check *k, const link *l) {
   }
 }
 
-/// Makes room for the prices of one more link; doubles the room when it is full.
+/// Makes the list of prices long enough for one more link; its capacity doubles.
 static bool make_room(layout_check *k, size_t *room) {
   if (k->labels <= *room) return true;
   size_t more = 2 * (size_t)k->labels + 1024;

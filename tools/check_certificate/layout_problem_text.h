@@ -9,7 +9,7 @@
 enum { LAYOUT_ROWS = 4 };
 #define LAYOUT_NONE UINT32_MAX
 
-/// The text of a problem and a solution. Row i of a list: items begin[i] .. begin[i + 1).
+/// The text of a problem and a solution. List i has the items begin[i] .. begin[i + 1).
 typedef struct layout_text {
   uint32_t values, places, arcs, operators, inputs, strategies, needs, roots, root_places,
       ties, members, forced_count, rows;

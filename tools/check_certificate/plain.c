@@ -58,7 +58,7 @@ typedef struct proof {
   bool done; // the last state is closed
   // The set of the current record.
   uint32_t *set, *stamp_of, stamp, set_size;
-  // The rows since the last `bound`.
+  // The weighted sum of the rows since the last `bound`.
   double sum;
   double *rest; // [node] at most cost - weights
   bool summing;
@@ -95,8 +95,8 @@ static bool read_counts(certificate *c, const plain_problem *p) {
   return certificate_line_ends(c);
 }
 
-/// Checks that a choice covers the roots, is closed and acyclic: classes leave when all
-/// their children have left.
+/// Checks that a choice covers the roots, is closed and acyclic. It is acyclic if all
+/// classes can be removed, each after its children.
 static bool check_choice(proof *q, const uint32_t *choice, double *low, double *high) {
   const plain_problem *p = q->p;
   uint32_t count = 0, done = 0;
@@ -221,8 +221,8 @@ static void reach(proof *q, uint32_t class, uint32_t *count) {
   q->queue[(*count)++] = class;
 }
 
-// Drops nodes that cannot be derived or are below no needed class. A needed class without
-// a derivation closes the state.
+// Drops nodes that cannot be derived, and nodes that no needed class reaches. A needed
+// class without a derivation closes the state.
 static void clean_up(proof *q) {
   const plain_problem *p = q->p;
   if (q->clean) return;
@@ -249,7 +249,7 @@ static void clean_up(proof *q) {
 
 // ---- rows ---------------------------------------------------------------------------
 
-// Reads the rest of the line, distinct classes.
+// Reads a set of classes, the rest of the line; the classes are distinct.
 static bool read_set(proof *q) {
   q->set_size = 0;
   if (++q->stamp == 0) {
@@ -352,8 +352,7 @@ static bool read_use(proof *q) {
   return true;
 }
 
-// Reads `bound`. At most one node of a class is chosen; therefore only the least rest of
-// each class counts.
+// Reads `bound`. A class has at most one chosen node, so that its least rest counts.
 static bool read_bound(proof *q) {
   const plain_problem *p = q->p;
   if (!certificate_line_ends(q->c)) return false;

@@ -32,7 +32,7 @@ static uint32_t hash_of(const char *name) {
   return (uint32_t)(hash ^ hash >> 32);
 }
 
-// Makes a table with room for `room` names.
+// Makes a table for at most `room` names.
 static bool table_open(reader *r, name_table *table, uint32_t room) {
   table->slots = 16;
   while (table->slots / 2 < room)
@@ -48,8 +48,8 @@ static uint32_t *table_slot(const name_table *table, const char *name) {
   return &table->slot[at];
 }
 
-// Returns the number of a name. size_rooms counted every name; there is therefore always
-// a free slot.
+// Returns the number of a name; a new name gets the next number. size_rooms counted
+// every name; the table therefore always has a free slot.
 static uint32_t table_number(name_table *table, const char *name) {
   uint32_t *slot = table_slot(table, name);
   if (*slot == 0) {
@@ -59,8 +59,8 @@ static uint32_t table_number(name_table *table, const char *name) {
   return *slot - 1;
 }
 
-// Allocates room by upper limits of all counts: every node, name and child has a colon or
-// a quoted string.
+// Allocates memory for upper limits of all counts: every node, name and child has a
+// colon or a quoted string.
 static bool size_rooms(reader *r) {
   input *in = &r->json.in;
   size_t quotes = 0, colons = 0;

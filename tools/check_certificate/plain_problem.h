@@ -7,8 +7,8 @@
 #include "tools/check_certificate/input.h"
 
 /// The problem. The children of node n are child[child_begin[n] .. child_begin[n + 1]);
-/// members and users of a class likewise. A node that contains a class twice among its
-/// children is twice in the users of that class.
+/// the arrays of a class's members and users have the same form. A node that contains a
+/// class twice among its children is twice in the users of that class.
 typedef struct plain_problem {
   uint32_t nodes, classes, roots, roots_left_out;
   double *cost;

@@ -206,7 +206,7 @@ bool json_skip(problem_json *json) {
     } else if (!skip_scalar(json)) {
       return false;
     }
-    // The element has ended, and so may the lists and objects around it.
+    // The element has ended; the lists and objects around it may have ended, too.
     while (depth != 0) {
       bool more;
       const char *key;

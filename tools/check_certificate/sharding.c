@@ -41,7 +41,7 @@ static bool check_merge(checker *k) {
 
 // ---- memory --------------------------------------------------------------------------
 
-// Where a node's usage changes: the slot, and the item that begins or ends.
+// A slot at which a node's usage changes, and the item that begins or ends there.
 typedef struct border {
   uint32_t slot, item;
   bool ends;
@@ -242,8 +242,8 @@ static bool read_filter(checker *k, filter *f) {
   return true;
 }
 
-// Computes the sums of node n in k->sum, less the least of them, which is added to
-// the total.
+// Computes the sums of node n in k->sum. Subtracts the least sum from all of them, and
+// adds it to the total.
 static void price_node(checker *k, filter *f, uint32_t n) {
   state *s = &k->s;
   uint32_t begin = k->p->begin[n];
@@ -274,8 +274,8 @@ static int64_t residual(const checker *k, const filter *f, uint32_t e, uint32_t 
          k->message.at[d->message[0] + v] - k->message.at[d->message[1] + w];
 }
 
-// Computes the least residual of the table, which is added to the total, and the
-// residuals of its lines above it.
+// Computes the least residual of the table, which is added to the total, and by how much
+// the least residual of each of its lines is above it.
 static void price_edge(checker *k, filter *f, uint32_t e) {
   const edge *d = &k->s.edges[e];
   const uint8_t *alive[2];

@@ -33,7 +33,7 @@ typedef struct sharding_problem {
 /// sharding_close frees.
 bool sharding_read(problem_json *json, sharding_problem *out);
 void sharding_close(sharding_problem *problem);
-/// Finds the slot of a time, which must be in a slot.
+/// Finds the slot of a time, which one of the slots must contain.
 uint32_t sharding_slot(const sharding_problem *problem, int64_t time);
 /// Computes cost and peak of a choice; FORBIDDEN and INT64_MAX stand for larger values.
 bool sharding_evaluate(problem_json *json, const sharding_problem *problem,

@@ -11,8 +11,8 @@
 
 #define NONE UINT32_MAX
 
-// An edge. Half-edge h is side h & 1 of edge h >> 1; `table` and `message` are places
-// in pools.
+// An edge of the graph. Half-edge h is end h & 1 of edge h >> 1; `table` and `message`
+// are positions in pools of numbers.
 typedef struct edge {
   uint32_t ends[2]; // ends[0] == NONE: removed
   uint32_t next[2];
@@ -98,7 +98,7 @@ static inline int64_t capped(int64_t a, int64_t b) { // both are at most FORBIDD
 
 /// Makes a list longer; adds its bytes to the bytes of all states.
 bool sharding_grow(checker *k, numbers *list, size_t count);
-/// Makes the initial state of the problem. k->p and k->cutoff are set.
+/// Makes the initial state of the problem; k->p and k->cutoff must be set.
 bool sharding_start(checker *k);
 /// Copies the current state without removed edges.
 bool sharding_copy(checker *k, state *to);

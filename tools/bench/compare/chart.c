@@ -151,8 +151,8 @@ static size_t write_panel(FILE *file, const compare_row *const *rows, size_t cou
   return in_panel;
 }
 
-/// Writes the panels, each below the shortest column; with file NULL it only computes
-/// their lower end.
+/// Writes the panels, each below the column that is the shortest so far; with file NULL
+/// it only computes their lower end.
 static double write_panels(FILE *file, const compare_row *const *rows, size_t count) {
   double bottom[PANELS_ABREAST], lowest = HEAD_HEIGHT;
   for (int i = 0; i < PANELS_ABREAST; i++)

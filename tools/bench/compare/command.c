@@ -98,7 +98,7 @@ static bool read_names(const char *spelled, const char *text, names name_at,
   return true;
 }
 
-/// Reads numbers of nodes; NULL: one entry "", which stands for all nodes of the machine.
+/// Reads numbers of nodes; NULL: one text "", which stands for all nodes of the machine.
 static bool read_nodes(const char *text, text_array *out) {
   split_list(text != NULL ? text : "", out);
   if (text == NULL) return true;
@@ -149,7 +149,7 @@ static void print_row(const compare_row *row) {
 
 // ---- which -----------------------------------------------------------------------
 
-/// The data that rows of one model on one machine share.
+/// What rows of one model on one machine have in common.
 typedef struct entry_place {
   const zoo_model *model;
   const char *machine; // "": one device, with estimated costs
@@ -202,7 +202,7 @@ static void add_trained(comparison *c, const char *machine, uint32_t devices) {
   }
 }
 
-/// Fills the entries: first model by model on each machine, then graphs for one device.
+/// Lists the rows: first model by model on each machine, then graphs for one device.
 static bool list_entries(comparison *c) {
   bool trains = false;
   for (size_t m = 0; m < c->models.count; m++)
@@ -234,7 +234,7 @@ static bool list_entries(comparison *c) {
                   "--list says which do");
 }
 
-/// Takes over rows of earlier runs; false when one has other settings.
+/// Takes over rows of earlier runs; false when a row was measured with other settings.
 static bool take_kept(comparison *c) {
   for (size_t i = 0; i < c->count; i++) {
     compare_entry *entry = &c->entries[i];
@@ -304,7 +304,7 @@ static void print_summary(const comparison *c, const compare_row *const *rows,
 
 typedef void (*rows_writer)(FILE *file, const compare_row *const *rows, size_t count);
 
-/// Writes the rows to the file of a flag; does nothing for NULL.
+/// Writes the rows to the file that a flag names; does nothing if `path` is NULL.
 static bool write_rows(const char *path, rows_writer write,
                        const compare_row *const *rows, size_t count) {
   if (path == NULL) return true;
@@ -337,7 +337,7 @@ static int run_comparison(const compare_flags *flags) {
   int outcome = is_fine ? EXIT_FAILED : EXIT_USAGE;
   is_fine =
       is_fine && list_entries(&c) && table_open(&c.table, flags->csv, flags->resumes);
-  // Empties the files now: a file that cannot be written is reported before the run.
+  // Makes the files empty: a file that cannot be written is reported before the run.
   is_fine = is_fine && take_kept(&c) && write_rows(flags->json, NULL, NULL, 0) &&
             write_rows(flags->svg, NULL, NULL, 0);
   if (is_fine) {

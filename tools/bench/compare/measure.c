@@ -22,7 +22,7 @@
 
 // ---- machines --------------------------------------------------------------------
 
-/// Plans the smallest graph, whose plan contains the number of devices.
+/// Plans the smallest graph; its plan contains the number of devices.
 static egraph_status plan_one_node(const egraph_graph *graph, const char *machine,
                                    uint32_t *out) {
   egraph_target target = egraph_target_default();
@@ -76,8 +76,7 @@ static void prepare_call(const compare_case *c, const egraph_graph *graph,
   call->options.search = &call->search;
   if (c->search->kind == SEARCH_ALGORITHM) call->search.algorithm = c->search->name;
   call->search.overlap = c->search->kind == SEARCH_OWN_OVERLAP;
-  // A search for a plan has only a work limit; a search for a graph would have a default
-  // time limit.
+  // A search for a plan ends at its work limit; one for a graph has a default time limit.
   if (!zoo_trains(model)) {
     call->search.time_limit = NO_CLOCK;
     return;
@@ -215,7 +214,7 @@ static void run_child(const compare_case *c, compare_row *row, int to) {
   _exit(fclose(out) == 0 ? EXIT_DONE : EXIT_FAILED);
 }
 
-/// Reads the output of the child to its end. False: interrupted, or out of time.
+/// Reads the output of the child process to its end. False: interrupted, or out of time.
 static bool read_all(int from, double patience, FILE *to) {
   double end = eg_clock_seconds() + patience;
   char bytes[4096];

@@ -24,7 +24,7 @@ typedef struct compare_case {
 egraph_status machine_devices(const char *machine, uint32_t *out);
 
 /// Fills the results of a row whose keys and settings are set. False: the user wants to
-/// stop, and there is no result.
+/// stop, and the row has no result.
 bool measure_row(const compare_case *c, compare_row *row);
 
 #endif

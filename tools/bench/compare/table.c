@@ -80,8 +80,8 @@ void row_write(FILE *file, const compare_row *row) {
   (void)fputc('\n', file);
 }
 
-/// True for digits, and in a real number also point and exponent: not negative,
-/// not infinite.
+/// True for the text of a number that is neither negative nor infinite: digits, and in a
+/// real number also a point and an exponent.
 static bool is_amount(const char *text, bool is_real) {
   if (*text == '\0') return true;
   if (strspn(text, is_real ? "0123456789.e+-" : "0123456789") != strlen(text) ||

@@ -11,8 +11,8 @@
 #include <stdio.h>
 
 // Columns: id, name, kind of its cells, role. Rows with equal keys are the same row;
-// settings are the options with which the row was measured; only the last column differs
-// from run to run.
+// settings are the options of a measurement; only the last column differs from run to
+// run.
 #define COMPARE_COLUMN_LIST(X)                                                           \
   X(COL_MODEL, "model", TEXT, KEY)                                                       \
   X(COL_MACHINE, "machine", TEXT, KEY)                                                   \
@@ -75,21 +75,23 @@ void row_copy(compare_row *row, const compare_row *from);
 void row_free(compare_row *row);
 /// Writes one line of comma-separated values.
 void row_write(FILE *file, const compare_row *row);
-/// Reads one such line; false at the end of the file, and for an incomplete line or one
-/// with invalid numbers: *out_wrong then contains the error, otherwise it is empty.
+/// Reads one line of comma-separated values; false at the end of the file, and for an
+/// incomplete line or one with invalid numbers: *out_wrong then contains the error,
+/// otherwise it is empty.
 bool row_read(FILE *file, compare_row *out, char *out_wrong, size_t room);
 
 typedef struct compare_table {
   compare_row *rows; // rows of earlier runs
   size_t count, room;
-  FILE *file; // NULL: rows are not kept
+  FILE *file; // NULL: rows are written to no file
   const char *path;
   int write_error; // errno of the first row that could not be written, or 0
 } compare_table;
 
-/// Opens the file that keeps the rows; NULL: no file. `resumes`: reads its rows and cuts
-/// off the bytes after the last whole row; otherwise the file must have no rows. False,
-/// with a message on standard error, when it cannot be opened or is no such table.
+/// Opens the file to which rows are written; NULL: no file. `resumes`: reads its rows
+/// and cuts off the bytes after the last whole row; otherwise the file must have no
+/// rows. False, with a message on standard error, when the file cannot be opened or is
+/// no such table.
 bool table_open(compare_table *table, const char *path, bool resumes);
 /// Finds the row of an earlier run with the same key; NULL: there is none.
 const compare_row *table_find(const compare_table *table, const compare_row *row);

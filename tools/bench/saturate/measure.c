@@ -98,8 +98,7 @@ typedef struct raw_bench {
 
 enum { FIRST_SUMS = 16 };
 
-// Finds the operands of ids[k] = ids[k - 1] + an older one of the last sixteen; all sums
-// are different.
+// Finds the operands of ids[k]: ids[k - 1] and one of the sixteen before; no sum repeats.
 static void sides_of(const egraph_class *ids, uint32_t k, egraph_class sides[2]) {
   sides[0] = ids[k - 1];
   sides[1] = ids[k - FIRST_SUMS + (k * 7) % FIRST_SUMS];
@@ -190,8 +189,8 @@ static egraph_status search_groups(egraph_terms *terms, raw_bench *raw) {
   return egraph_terms_search(terms, "(* ?x ?y) (* ?x ?z)", NULL, NULL, &raw->operations);
 }
 
-// build makes the structure, which is not timed; operate runs the timed operations except
-// the last rebuild.
+// `build` makes the structure, without being timed; `operate` runs the timed operations
+// except the last rebuild.
 static const struct {
   egraph_status (*build)(egraph_terms *terms, raw_bench *raw);
   egraph_status (*operate)(egraph_terms *terms, raw_bench *raw);

@@ -17,8 +17,8 @@ typedef struct bench_result {
   char stop[24]; // why saturation ended; "" for raw structures
   uint32_t nodes, classes, iterations;
   uint64_t matches; // raw structures: operations
-  // Seconds of the timed part, all threads together; the part contains the parts of
-  // an iteration.
+  // Seconds of the timed part, all threads together. search, apply and rebuild are the
+  // parts of an iteration in it.
   double cpu_seconds, wall_seconds, search_seconds, apply_seconds, rebuild_seconds;
   // Resident memory beyond the memory before the benchmark: at its peak, and at the end
   // after the heap has returned free memory. The bytes that the e-graph counts itself, at

@@ -37,8 +37,7 @@ void zoo_build_resnext50(zoo_net *net, int64_t batch, const zoo_size *size) {
 
 // ---- Inception-v3 ------------------------------------------------------------------
 
-/// A convolution of a branch, whose convolutions follow each other: {height,
-/// width, channels}.
+/// A convolution of a branch, which is a sequence of them: {height, width, channels}.
 typedef struct branch_step {
   int64_t height, width, channels;
 } branch_step;
@@ -146,7 +145,7 @@ static zoo_tensor normalized(zoo_net *net, zoo_tensor x, zoo_window window,
   return zoo_op(net, "batch-normalization", NULL, operands, 5, shape);
 }
 
-/// Adds a block in which only the convolution of 3x3 is wider, by a factor.
+/// Adds a block in which only the convolution of 3x3 has more channels, by a factor.
 static zoo_tensor wide_block(zoo_net *net, zoo_tensor x, int64_t channels, int64_t inner,
                              int64_t stride) {
   int64_t out = 4 * channels;

@@ -1,6 +1,5 @@
 // Builds networks as lists of layers, through the public API: weights without data,
-// shapes that follow from the operands, and a first error that stays and is read once at
-// the end.
+// shapes that follow from the operands. The first failure is stored and read at the end.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_TOOLS_BENCH_ZOO_LAYERS_H
 #define EG_TOOLS_BENCH_ZOO_LAYERS_H
@@ -64,7 +63,7 @@ zoo_tensor zoo_embed(zoo_net *net, zoo_tensor table, zoo_tensor indices);
 /// A window over [N,C,H,W].
 typedef struct zoo_window {
   int64_t height, width, stride;
-  bool is_same; // padded so that a stride of 1 keeps the size; an odd row comes last
+  bool is_same; // padded so that a stride of 1 keeps the size; if uneven, more at the end
 } zoo_window;
 static inline zoo_window zoo_square(int64_t size, int64_t stride, bool is_same) {
   return (zoo_window){size, size, stride, is_same};

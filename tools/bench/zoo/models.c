@@ -55,8 +55,8 @@ static const zoo_size WIDE_RESNET[] = {
 #define UNITY "Unity (OSDI'22), table of its evaluation (batch of a GPU)"
 #define ARTIFACT UNITY "; layers and widths of its artifact"
 #define ALPA "Alpa (OSDI'22), tables of its end-to-end evaluation"
-// A row is a model: name, network, sizes, optimizer, then members that are not 0: loss,
-// rows of the batch, source, and differences from the source.
+// A line is a model: name, network, sizes, optimizer, then members that are not 0: loss,
+// batch, source, and differences from the source.
 #define MODEL(text, network, table, steps_by, ...)                                       \
   {                                                                                      \
     .name = text, .build = network, .sizes = table, .size_count = COUNT(table),          \

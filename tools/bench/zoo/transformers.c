@@ -108,7 +108,7 @@ void zoo_build_gpt(zoo_net *net, int64_t batch, const zoo_size *size) {
 
 // ---- a mixture of experts ----------------------------------------------------------
 
-/// Tokens in groups; each token goes to two experts, as far as these have room.
+/// Tokens in groups; each token goes to two experts, as far as their capacity allows.
 typedef struct router {
   int64_t groups, tokens, experts, capacity; // tokens, capacity: of one group
   zoo_tensor off_on;                         // {0, 1}
@@ -132,8 +132,9 @@ static zoo_tensor sum_over(zoo_net *net, zoo_tensor x, const char *attributes,
   return zoo_op(net, "reduce-sum", attributes, &x, 1, shape);
 }
 
-/// Returns the place of each token at its expert, the number of earlier tokens (with the
-/// tokens of `before`): one-hot over the room of the expert, all zeros beyond it.
+/// Returns the position of each token among the tokens of its expert, which is the
+/// number of earlier tokens (with the tokens of `before`), one-hot over the capacity of
+/// the expert; all zeros beyond the capacity.
 static zoo_tensor place_tokens(zoo_net *net, const router *r, zoo_tensor mask,
                                const zoo_tensor *before) {
   zoo_shape whole = {3, {r->groups, r->tokens, r->experts}};
@@ -153,7 +154,7 @@ static zoo_tensor place_tokens(zoo_net *net, const router *r, zoo_tensor mask,
                 (zoo_shape){3, {r->groups, r->tokens, r->capacity}});
 }
 
-/// Returns the gate of the chosen expert, at the place of the token: [groups, tokens,
+/// Returns the gate of the chosen expert, at the position of the token: [groups, tokens,
 /// experts, capacity].
 static zoo_tensor combine_weights(zoo_net *net, const router *r, zoo_tensor gates,
                                   zoo_tensor mask, zoo_tensor place) {

@@ -6,7 +6,7 @@
 
 #include "include/egraph.h"
 
-/// A size of a model; members that a network does not have are 0.
+/// A size of a model; members that its network does not use are 0.
 typedef struct zoo_size {
   const char *name; // "39B"; "" when there is only one size
   uint32_t devices; // devices for which it was published; ascending within a family
