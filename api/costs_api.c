@@ -2,7 +2,7 @@
 // feeds it: planning knows the profiler as a table of functions (price/target_machine.h).
 // SPDX-License-Identifier: Apache-2.0
 #include "api/arguments.h"
-#include "api/costs.h"
+#include "api/objects.h"
 #include "base/owner.h"
 #include "base/text.h"
 #include "exec/backend.h"

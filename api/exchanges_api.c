@@ -2,7 +2,7 @@
 // of estimates.
 // SPDX-License-Identifier: Apache-2.0
 #include "api/arguments.h"
-#include "api/costs.h"
+#include "api/objects.h"
 #include "exec/backend.h"
 #include "exec/exchange_probe.h"
 #include "optimize/price/host_costs.h"

@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "api/arguments.h"
-#include "api/costs.h"
-#include "api/result.h"
+#include "api/objects.h"
 #include "base/owner.h"
 #include "baselines/algorithm.h"
 #include "onnx/sets/versions.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "api/arguments.h"
-#include "api/planned.h"
+#include "api/objects.h"
 #include "api/tensors.h"
 #include "base/owner.h"
 #include "exec/rank_program.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "api/arguments.h"
-#include "api/planned.h"
+#include "api/objects.h"
 #include "api/tensors.h"
 #include "pcg/plan/plan_cost.h"
 #include "pcg/plan/plan_words.h"

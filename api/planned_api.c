@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "api/arguments.h"
-#include "api/costs.h"
-#include "api/planned.h"
+#include "api/objects.h"
 #include "base/owner.h"
 #include "base/text.h"
 #include "pcg/plan/plan_analysis.h"

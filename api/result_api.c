@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "api/arguments.h"
-#include "api/result.h"
+#include "api/objects.h"
 #include "base/text.h"
 #include "pcg/plan/plan_words.h"
 

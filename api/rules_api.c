@@ -48,8 +48,11 @@ egraph_status egraph_rules_add_text(egraph_rules *rules, const char *name,
   return eg_rules_parse(rules, name, text, strlen(text));
 }
 
+typedef void import_reporter(void *user, uint32_t number, const char *outcome,
+                             const char *detail);
+
 typedef struct import_report {
-  void (*report)(void *user, uint32_t number, const char *outcome, const char *detail);
+  import_reporter *report;
   void *user;
 } import_report;
 
@@ -60,9 +63,7 @@ static void on_import(void *user, uint32_t number, eg_import_outcome outcome,
 }
 
 egraph_status egraph_rules_import(egraph_rules *rules, const char *path,
-                                  void (*report)(void *user, uint32_t number,
-                                                 const char *outcome, const char *detail),
-                                  void *user) {
+                                  import_reporter *report, void *user) {
   EG_REQUIRE(rules, path);
   import_report to = {.report = report, .user = user};
   return eg_rules_import(rules, path, report != NULL ? on_import : NULL, &to);
@@ -101,10 +102,11 @@ egraph_rule_info egraph_rules_implied_at(const egraph_rules *rules, uint32_t ind
   return info_of(eg_rules_implied_at(rules, index));
 }
 
+typedef void verify_reporter(void *user, const char *rule, bool accepted,
+                             const char *detail);
+
 /// Runs the tests of the rules, and reports each line of their failures as a rejection.
-static egraph_status verify_tests(const egraph_rules *rules,
-                                  void (*report)(void *user, const char *rule,
-                                                 bool accepted, const char *detail),
+static egraph_status verify_tests(const egraph_rules *rules, verify_reporter *report,
                                   void *user, uint32_t *inout_rejected) {
   egraph_allocator alloc = eg_rules_allocator(rules);
   eg_rule_test_summary summary = {.failed = 0};
@@ -125,9 +127,8 @@ static egraph_status verify_tests(const egraph_rules *rules,
 }
 
 egraph_status egraph_rules_verify(const egraph_rules *rules, uint64_t seed,
-                                  void (*report)(void *user, const char *rule,
-                                                 bool accepted, const char *detail),
-                                  void *user, uint32_t *out_rejected) {
+                                  verify_reporter *report, void *user,
+                                  uint32_t *out_rejected) {
   EG_REQUIRE(rules, out_rejected);
   const eg_verify_options options = {.seed = seed, .instances = EG_VERIFY_INSTANCES};
   EG_TRY(eg_rules_verify(rules, &options, report, user, out_rejected));

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "api/arguments.h"
-#include "api/planned.h"
+#include "api/objects.h"
 #include "base/owner.h"
 #include "pcg/plan/plan_words.h"
 #include "sim/plan/plan_simulation.h"

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "api/arguments.h"
-#include "api/planned.h"
+#include "api/objects.h"
 #include "api/tensors.h"
 #include "ops/ops.h"
 #include "optimize/model_weights.h"

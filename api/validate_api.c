@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "api/arguments.h"
-#include "api/costs.h"
+#include "api/objects.h"
 #include "api/tensors.h"
 #include "base/owner.h"
 #include "base/quantile.h"

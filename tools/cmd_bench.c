@@ -549,7 +549,7 @@ int command_bench_extract(int argc, char **argv) {
   add_text(&cmd, "--output FILE", &flags.output,
            "append the rows to this table; instances with a row are skipped");
   add_text(&cmd, "--peer FILE", &flags.peer,
-           "stand costs of another solver beside ours: a table with the columns name, "
+           "compare with the costs of another solver: a table with the columns name, "
            "cost, seconds");
   add_switch(&cmd, "--json", &flags.json, "print the summary as one JSON object");
   PARSE_ARGUMENTS(folder, &cmd, argc, argv);

@@ -42,20 +42,22 @@ int command_explain(int argc, char **argv) {
   command cmd = new_command(
       "explain", "MODEL [options] | PLAN.json [--against PLAN.json] [--machine NAME]", 1,
       1,
-      "Optimizes a model and says which rule made every operator of the result; or says "
-      "how a plan splits every operator, what it exchanges and what devices hold.");
+      "Optimizes a model and prints which rule made every operator of the result; or "
+      "prints how a plan splits every operator, what it exchanges, and the memory of "
+      "devices.");
   enum { PLAN = 1, MODEL = 2 };
   cmd.modes = MODEL;
   add_load_flags(&cmd, &flags.load);
   cmd.modes = PLAN;
   add_heading(&cmd, "Plan");
-  add_text(&cmd, "--against PLAN", &view.against, "say what is different in this plan");
+  add_text(&cmd, "--against PLAN", &view.against, "print the differences to this plan");
   add_switch(&cmd, "--text", &view.text,
              "print every step, too, states of the optimizer, memory by purpose");
   add_switch(&cmd, "--unity", &view.unity,
              "write exchanges as Partition, Combine, Replicate, Reduce");
-  add_text(&cmd, "--machine NAME", &view.machine,
-           "price the steps anew, for this machine; of a plan that was edited, say");
+  add_text(
+      &cmd, "--machine NAME", &view.machine,
+      "compute the costs again, for this machine (for instance after editing the plan)");
   offer_words(&cmd, MACHINE_WORDS);
   cmd.modes = MODEL;
   add_rule_flags(&cmd, &flags.rules);

@@ -107,17 +107,17 @@ int command_rules_generate(int argc, char **argv) {
       "rules generate", "--family NAME [options] [FILE ...]", 0, MAX_POSITIONAL,
       "Makes rewrite rules by machine: terms of a family of operators that have one "
       "value in a finite field, that no rule makes equal, and that the verifier accepts. "
-      "Rules of the FILEs, as other runs made them, are known, too.");
+      "The rules of the FILEs, which other runs made, count as known, too.");
   add_heading(&cmd, "Terms");
   add_text(&cmd, "--family NAME", &options.family,
            "operators, attributes and inputs: a shipped family, or a file *.family");
   add_switch(&cmd, "--families", &families, "list the shipped families");
   add_uint32(&cmd, "--operators N", &options.operators, 1, 4,
-             "operators of a side at most");
+             "operators of one side of a rule, at most");
   add_uint(&cmd, "--seed N", &options.seed, 0, 0,
            "seed of the points at which terms are compared");
   add_switch(&cmd, "--alone", &options.alone,
-             "find shipped rules again, do not leave out what they imply");
+             "start without the shipped rules: find rules again that they imply");
   add_heading(&cmd, "Limits");
   add_uint32(&cmd, "--threads N", &options.threads, 1, 1024,
              "threads of the enumeration");
@@ -126,7 +126,7 @@ int command_rules_generate(int argc, char **argv) {
   add_uint(&cmd, "--candidates N", &options.candidates, 0, 0,
            "candidates to judge in this run, in batches of 16; 0: all");
   add_text(&cmd, "--state FILE", &options.state,
-           "keep there what is done, and go on from it");
+           "store the state of the run in this file, and resume from it");
   add_heading(&cmd, "Output");
   add_text(&cmd, "-o FILE", &path, "write the rules there");
   add_json(&cmd, &json);

@@ -36,9 +36,9 @@ static void add_machine_flags(command *cmd, optimize_flags *o) {
            "dgx-h100 is 8 nodes, 64 devices; NAME*N is N nodes, host*N is N ranks");
   offer_words(cmd, MACHINE_WORDS);
   add_text(cmd, "--mesh AXES", &o->target.mesh,
-           "plan for one mesh: node=2,gpu=4 (default: all of the machine)");
+           "plan for one mesh: node=2,gpu=4 (default: all meshes of the machine)");
   add_real(cmd, "--memory X", &o->target.memory_limit, 1, 1e18,
-           "bytes of a device (default: as the machine has)");
+           "bytes of memory of a device (default: those of the machine's devices)");
 }
 
 static void add_step_flags(command *cmd, optimize_flags *o) {
@@ -61,12 +61,13 @@ static void add_step_flags(command *cmd, optimize_flags *o) {
 static void add_constraint_flags(command *cmd, file_flags *f) {
   add_heading(cmd, "Constraints of a plan");
   add_text(cmd, "--constraints FILE", &f->run.constraints.file,
-           "keep to the statements of a file, one per line");
+           "obey the statements of a file, one per line");
   add_list(cmd, "--pin \"VALUE AXIS=LAYOUT\"", &f->pins,
-           "make and keep a value in a layout: \"w1 gpu=S0\", \"(all states) *=S\" "
+           "compute and store a value in a layout: \"w1 gpu=S0\", \"(all states) *=S\" "
            "(repeatable)");
   add_list(cmd, "--deliver \"OUTPUT AXIS=LAYOUT\"", &f->deliveries,
-           "hand an output out in a layout, R (the default) or S, however it is made: "
+           "deliver an output in a layout, R (the default) or S, in whatever layout it "
+           "is computed: "
            "\"y gpu=S0\", \"(all outputs) *=?\" (repeatable)");
   add_list(cmd, "--forbid \"VALUE LAYOUT|MOVE\"", &f->bans,
            "exclude a layout or a move of a value: \"w1 S0\", \"(all weights) all-gather "
@@ -78,19 +79,19 @@ static void add_comparison_flags(command *cmd, optimize_flags *o) {
   add_switch(
       cmd, "--baselines", &o->compare.all,
       "compare with single device, data parallel, ZeRO-1, -2, -3, a Megatron grid");
-  add_text(
-      cmd, "--baseline NAME", &o->compare.only,
-      "plan this instead of the cheapest: single-device, data-parallel, zero-1, zero-2, "
-      "zero-3, megatron (tensor parallel along the last axis); or each axis idle, "
-      "data-parallel, zero-1, zero-2, zero-3, tensor or any: node=idle,gpu=zero-1");
+  add_text(cmd, "--baseline NAME", &o->compare.only,
+           "plan this baseline instead of the cheapest plan: single-device, "
+           "data-parallel, zero-1, zero-2, "
+           "zero-3, megatron (tensor parallel along the last axis); or each axis idle, "
+           "data-parallel, zero-1, zero-2, zero-3, tensor or any: node=idle,gpu=zero-1");
   offer_words(cmd, "single-device data-parallel zero-1 zero-2 zero-3 megatron");
   add_switch(cmd, "--no-fold", &o->search.no_fold,
-             "choose for each repeated block, not once for the middle ones");
+             "choose for each repeated block, not once for all middle blocks");
   add_switch(cmd, "--overlap", &o->search.overlap,
-             "of the plans that several searches find, take the one whose step is "
-             "shortest when exchanges run beside computing (egraph simulate)");
+             "take, of the plans that several searches find, the plan whose step is "
+             "shortest when exchanges overlap with computing (egraph simulate)");
   add_switch(cmd, "--algebra-first", &o->search.algebra_first,
-             "choose the graph for one device first, and split that one");
+             "choose the best graph for one device first, then split that graph");
 }
 
 /// Adds the last flags of the output.
@@ -104,7 +105,7 @@ static void add_file_flags(command *cmd, file_flags *f) {
       "write why the graph is equal to the model: instances of rules, for egraph replay");
   add_switch(cmd, "--text", &f->text, "print every step of a plan, too");
   add_switch(cmd, "--unity", &f->unity,
-             "print them, with Partition, Combine, Replicate, Reduce");
+             "print every step, with exchanges as Partition, Combine, Replicate, Reduce");
 }
 
 static bool training_fits(const optimize_flags *f) {

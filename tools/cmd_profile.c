@@ -190,13 +190,13 @@ int command_profile(int argc, char **argv) {
   add_switch(&cmd, "--again", &flags.costs.again,
              "measure again what the database has, and replace it");
   add_switch(&cmd, "--show", &shows,
-             "list the costs of all operators, and what they rest on");
+             "list the costs of all operators, and the source of each");
   add_uint(&cmd, "--validate N", &repeats, 0, MAX_REPEATS,
            "run the model N times and compare measured with predicted costs");
   add_heading(&cmd, "Exchanges");
   add_switch(&cmd, "--collectives", &exchanges,
              "measure every kind of exchange by size, for plans for host*RANKS");
-  add_uint32(&cmd, "--ranks N", &ranks, 2, 256, "of this host (default 2)");
+  add_uint32(&cmd, "--ranks N", &ranks, 2, 256, "ranks of this host (default 2)");
   add_choice(&cmd, "--channel local|mpi", &channel,
              "ranks are threads (local, the default), or processes that mpirun started "
              "(mpi), for plans for host-mpi*RANKS");

@@ -109,8 +109,8 @@ int command_rules_stats(int argc, char **argv) {
   optimize_flags flags;
   optimize_flags_init(&flags);
   command cmd = new_command("rules stats", "MODEL ... [options]", 1, MAX_POSITIONAL,
-                            "Optimizes models and says of every rule how often it fired, "
-                            "and whether it is a step of the explanation of a result.");
+                            "Optimizes models, and prints how often every rule fired, "
+                            "and how often it is a step of the explanation of a result.");
   add_load_flags(&cmd, &flags.load);
   add_optimize_flags(&cmd, &flags);
   PARSE_ARGUMENTS(models, &cmd, argc, argv);

@@ -171,17 +171,17 @@ static void add_rules_flags(command *cmd, rules_flags *f) {
   add_switch(cmd, "--trust", &f->trust, "read rule files without verifying them");
   add_heading(cmd, "Output");
   add_switch(cmd, "--verify", &f->verify,
-             "check both sides of every rule numerically: a verdict for each; with "
-             "--prove and --guards, which then add to it");
+             "check both sides of every rule numerically, and print a verdict for each; "
+             "--prove and --guards add to the verdict");
   add_switch(
       cmd, "--guards", &f->request.guards,
-      "find conditions under which rules hold, and ones that need not be so strong");
+      "find conditions under which rules hold, and conditions that could be weaker");
   add_switch(cmd, "--prove", &f->request.proves,
              "prove every rule for all ranks, sizes and attribute values, or say why "
              "not; without --verify nothing is tested");
   add_switch(cmd, "--derive", &f->derive,
-             "derive instances of rules that are not proved from those that are, by "
-             "steps that are replayed");
+             "derive instances of rules without a proof from proved rules, by steps that "
+             "are replayed");
   add_text(cmd, "--smt FOLDER", &f->request.folder,
            "write a question for an SMT solver (SMT-LIB 2.6) for an instance of every "
            "rule: unsat means equal");

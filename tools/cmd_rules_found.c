@@ -104,12 +104,12 @@ int command_rules_found(int argc, char **argv) {
   found_table table = {.operators = 3};
   const char *of = NULL;
   command cmd = new_command("rules found", "FILE ... [options]", 1, MAX_POSITIONAL,
-                            "Says which shipped rules those of the files imply together, "
-                            "and of the others what they have that these lack.");
+                            "Prints which shipped rules the rules of the files imply "
+                            "together, and why they do not imply the other ones.");
   add_heading(&cmd, "Rules");
   add_text(&cmd, "--of FILE", &of, "look for the rules of this file: known.rules");
   add_uint(&cmd, "--operators N", &table.operators, 1, 64,
-           "look for rules with at most so many operators on a side");
+           "look only for rules with at most this many operators on a side");
   add_heading(&cmd, "Output");
   add_json(&cmd, &table.json);
   PARSE_ARGUMENTS(files, &cmd, argc, argv);

@@ -124,7 +124,7 @@ int command_rules_minimize(int argc, char **argv) {
                   "Finds, greedily, a smallest subset of rules (the shipped ones, or "
                   "those of the files) that implies the others by saturation.");
   add_heading(&cmd, "Output");
-  add_text(&cmd, "-o FILE", &job.path, "write the rules that are kept: small.rules");
+  add_text(&cmd, "-o FILE", &job.path, "write the rules of the subset: small.rules");
   add_json(&cmd, &job.json);
   return make_rules(&cmd, argc, argv, &job, false, minimize);
 }

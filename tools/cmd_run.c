@@ -9,7 +9,7 @@
 #include "tools/arguments.h"
 #include "tools/optimize_call.h"
 #include "tools/owned.h"
-#include "tools/run_ranks.h"
+#include "tools/rank_tensors.h"
 #include "tools/tensor_files.h"
 
 // ---- comparing ------------------------------------------------------------------
@@ -245,7 +245,8 @@ int command_run(int argc, char **argv) {
   add_uint(&cmd, "--seed N", &flags.seed, 0, 0, "seed of inputs and of absent weights");
   cmd.modes = RUNS;
   add_list(&cmd, "--input NAME=FILE", &flags.inputs,
-           "read an input, raw and row-major (repeatable); others are drawn");
+           "read an input from a file, raw and row-major (repeatable); other inputs are "
+           "drawn");
   cmd.modes = PLANS;
   add_heading(&cmd, "Ranks");
   add_uint(
@@ -253,12 +254,13 @@ int command_run(int argc, char **argv) {
       "run a plan on N ranks; a model is planned for this host, as egraph plan does");
   add_choice(&cmd, "--channel local|mpi|nccl", &flags.channel,
              "ranks are threads (local, the default), or processes that mpirun started "
-             "(mpi); either, data going from device to device (nccl)");
+             "(mpi), or either, with data that goes from device to device (nccl)");
   add_real(&cmd, "--deadline X", &flags.deadline, 0.001, 1e6,
            "seconds that ranks wait for each other before all fail (default 60)");
   add_choice(&cmd, "--issue ahead-4|ahead-2|ahead|reductions|in-order", &flags.issue,
-             "run exchanges beside computing: everything, weights gathered 4, 2 or 1 "
-             "readers ahead; reductions; or in their turn (the default)");
+             "exchanges that overlap with computing: all, with weights gathered 4, 2 or "
+             "1 readers ahead (ahead-4, ahead-2, ahead); reductions; none (in-order, the "
+             "default)");
   add_switch(&cmd, "--verify", &flags.verify,
              "compare what ranks compute with one device");
   add_text(&cmd, "--db FILE", &flags.database,
@@ -270,22 +272,24 @@ int command_run(int argc, char **argv) {
            "train for this many steps, and print the loss");
   add_choice(&cmd, "--optimizer sgd|momentum|adam|adamw", &flags.optimizer,
              "optimizer of a model that is trained (default sgd)");
-  add_text(&cmd, "--loss NAME", &flags.loss, "its loss; see egraph plan --help");
+  add_text(&cmd, "--loss NAME", &flags.loss,
+           "loss of a model that is trained; see egraph plan --help");
   offer_words(&cmd, LOSS_WORDS);
   cmd.modes = TRAINING;
   add_real(&cmd, "--rate X", &flags.rate, 0, 1e30, "learning rate");
   cmd.modes = PLANS;
   add_training_flags(&cmd, &flags.training);
-  add_text(&cmd, "--weights MODEL", &flags.weights,
-           "begin with the weights of this model; a plan has their sizes only");
+  add_text(
+      &cmd, "--weights MODEL", &flags.weights,
+      "take the first values of weights from this model; a plan has only their sizes");
   add_text(&cmd, "--data FILE.npz", &flags.data,
            "batches in order: an array per input, and \"target\" for the labels, one "
            "batch behind the other along the first dimension");
-  add_text(&cmd, "--resume FILE.npz", &flags.resume, "go on from a checkpoint");
+  add_text(&cmd, "--resume FILE.npz", &flags.resume, "resume from a checkpoint");
   cmd.modes = RUNS;
   add_heading(&cmd, "Output");
   add_list(&cmd, "--output NAME=FILE", &flags.outputs,
-           "write an output, raw and row-major (repeatable)");
+           "write an output to a file, raw and row-major (repeatable)");
   cmd.modes = PLANS;
   add_text(&cmd, "--checkpoint FILE.npz", &flags.checkpoint,
            "write weights, states of the optimizer and the number of steps at the end");

@@ -405,13 +405,14 @@ int command_saturate(int argc, char **argv) {
   add_uint(&cmd, "--byte-limit N", &flags.byte_limit, 0, 0,
            "bytes that the e-graph may hold");
   add_choice(&cmd, "--scheduler backoff|simple|yield", &o->scheduler,
-             "rest rules that match too often (backoff), never, or by what they yield");
+             "pause rules that match too often (backoff), no rules (simple), or rules "
+             "whose matches add too many nodes (yield)");
   add_uint32(&cmd, "--match-limit N", &o->match_limit, 0, UINT32_MAX,
-             "matches after which a rule rests");
+             "matches after which a rule is paused");
   add_uint32(&cmd, "--ban-length N", &o->ban_length, 0, UINT32_MAX,
-             "iterations that it rests at first");
+             "iterations of the first pause of a rule");
   add_switch(&cmd, "--naive", &o->naive,
-             "search for all matches in every iteration, not for new ones");
+             "search for all matches in every iteration, not only for new ones");
   add_uint32(&cmd, "--threads N", &o->threads, 1, 1024, "threads of the search");
   add_heading(&cmd, "Output");
   add_switch(&cmd, "--statistics", &flags.statistics, "print every iteration, too");

@@ -108,8 +108,9 @@ int command_shard(int argc, char **argv) {
                             "Finds the cheapest strategies of a sharding problem within "
                             "its memory limit (IOPDDL JSON, plain or gzip).");
   add_heading(&cmd, "Search");
-  add_real(&cmd, "--time-limit X", &flags.options.time_limit, 0.001, 1e6,
-           "seconds to look for better choices and bounds (default: as --work has it)");
+  add_real(
+      &cmd, "--time-limit X", &flags.options.time_limit, 0.001, 1e6,
+      "seconds to look for better choices and bounds (default: no limit but --work)");
   add_uint(&cmd, "--work N", &flags.options.work_limit, 0, 0,
            "million steps to spend: the same result on any machine (default 60000 "
            "without --time-limit)");
@@ -118,7 +119,8 @@ int command_shard(int argc, char **argv) {
   add_text(&cmd, "--certificate FILE", &flags.options.certificate,
            "write a proof of cost and bound, for check_certificate");
   add_switch(&cmd, "--choices", &flags.choices,
-             "print the strategies too, as the contest wants them (--json always does)");
+             "print the chosen strategies, too, in the format of the contest (--json "
+             "always does)");
   add_json(&cmd, &flags.json);
   PARSE_ARGUMENTS(files, &cmd, argc, argv);
   return outcome_of(solve(files.items[0], &flags));

@@ -136,20 +136,22 @@ int command_simulate(int argc, char **argv) {
   simulate_flags flags = {.machine = NULL};
   command cmd = new_command(
       "simulate", "PLAN.json [--machine NAME] [--trace FILE.json] [--html FILE]", 1, 1,
-      "Simulates the step of a plan: exchanges run beside computing, reductions as soon "
-      "as they can, gathers of weights ahead of their readers. Says what computing waits "
-      "for, and what devices hold over time.");
+      "Simulates the step of a plan: exchanges overlap with computing, reductions as "
+      "early as possible, gathers of weights before their readers. Prints what computing "
+      "waits for, and the memory of devices over time.");
   add_heading(&cmd, "Machine");
   add_text(&cmd, "--machine NAME", &flags.machine,
-           "price the steps anew for this machine; exchanges over different classes of "
-           "its links run beside each other");
-  add_choice(
-      &cmd, "--issue shortest|ahead-4|ahead-2|ahead|reductions|in-order", &flags.issue,
-      "what overlaps: everything, weights gathered 4, 2 or 1 readers ahead; reductions "
-      "only, which holds less; nothing. Default: the shortest that fits in memory");
+           "compute the costs again for this machine; exchanges over different classes "
+           "of its links overlap");
+  add_choice(&cmd, "--issue shortest|ahead-4|ahead-2|ahead|reductions|in-order",
+             &flags.issue,
+             "exchanges that overlap with computing: all, with weights gathered 4, 2 or "
+             "1 readers ahead (ahead-4, ahead-2, ahead); reductions only, which takes "
+             "less memory; none (in-order). Default: the order with the shortest step "
+             "that fits in memory");
   add_choice(&cmd, "--rounds none|auto|ring|halving|doubling|tree|levels", &flags.rounds,
-             "exchanges as rounds of messages over the ports of --machine, where they "
-             "share links; auto: by the algorithm that the plan's seconds are of");
+             "simulate exchanges as rounds of messages, which share the links of "
+             "--machine; auto: by the algorithm that the plan's costs assume");
   add_cost_flags(&cmd, &flags.costs);
   add_heading(&cmd, "Output");
   add_text(&cmd, "--trace FILE", &flags.trace,

@@ -31,6 +31,9 @@ bool say_error(const char *head, const char *format, ...) EG_PRINTF(2, 3);
 #define complain(...) say_error("", __VA_ARGS__)
 #define refuse(...) (complain(__VA_ARGS__) ? EXIT_DONE : EXIT_USAGE)
 #define note(...) ((void)say_error("note: ", __VA_ARGS__))
+/// Like complain, but prints as `show` does: for text that contains names of a model.
+#define complain_of(format, ...)                                                         \
+  (show(stderr, "egraph: " format "\n", __VA_ARGS__), false)
 /// Prints "PATH: the reason of errno"; returns false.
 bool complain_of_file(const char *path);
 

@@ -35,31 +35,32 @@ void add_load_flags(command *cmd, load_flags *flags) {
 
 void add_training_flags(command *cmd, training_flags *flags) {
   add_list(cmd, "--freeze PATTERN", &flags->freeze,
-           "do not train these weights; * is any characters (repeatable)");
+           "do not train these weights; * stands for any characters (repeatable)");
   add_list(cmd, "--train-only PATTERN", &flags->train_only,
-           "train these parameters only; a name without * whatever it looks like "
-           "(repeatable)");
-  add_switch(cmd, "--untie", &flags->untie,
-             "train a weight of its own for each operator that uses a tied one");
+           "train only these weights; a name without * also names a weight that looks "
+           "like no parameter (repeatable)");
+  add_switch(
+      cmd, "--untie", &flags->untie,
+      "untie weights: give each operator that shares a weight its own copy to train");
   add_list(cmd, "--untie-only PATTERN", &flags->untie_only,
-           "the same for these weights only (repeatable)");
+           "untie only these weights (repeatable)");
   add_real(cmd, "--decay X", &flags->decay, 0, 1e30,
-           "weight decay of all that is trained");
+           "weight decay of all trained weights");
 }
 
 void add_rule_flags(command *cmd, rule_flags *flags) {
   add_heading(cmd, "Rules");
   add_list(cmd, "--rules FILE", &flags->files, "add a rule file (repeatable)");
-  add_switch(cmd, "--no-builtin", &flags->no_builtin, "leave the shipped rules out");
+  add_switch(cmd, "--no-builtin", &flags->no_builtin, "do not use the shipped rules");
   add_list(cmd, "--enable NAME", &flags->enabled,
-           "switch a rule, or all rules of a file, on: explore-matmul (repeatable)");
+           "switch on a rule, or all rules of a file: explore-matmul (repeatable)");
   offer_words(
       cmd, "explore-algebra explore-conv explore-matmul explore-parallel explore-scale");
   add_list(cmd, "--disable NAME", &flags->disabled,
-           "switch a rule, or all rules of a file, off (repeatable)");
-  add_choice(
-      cmd, "--math exact|associative|fast", &flags->math,
-      "rules may change: nothing; rounding (the default); NaN and infinities, too");
+           "switch off a rule, or all rules of a file (repeatable)");
+  add_choice(cmd, "--math exact|associative|fast", &flags->math,
+             "what rules may change: nothing (exact); rounding (associative, the "
+             "default); NaN and infinities, too (fast)");
   add_switch(cmd, "--trust", &flags->trust, "use rule files without verifying them");
 }
 
@@ -107,7 +108,8 @@ void add_search_flags(command *cmd, egraph_search *search) {
   add_choice(cmd, "--extractor ilp|dag|tree", &search->extractor,
              "one device: extract exactly (ilp) or greedily");
   add_choice(cmd, "--scheduler backoff|simple|yield", &search->scheduler,
-             "rest rules that match too often (backoff), never, or by what they yield");
+             "pause rules that match too often (backoff), no rules (simple), or rules "
+             "whose matches add too many nodes (yield)");
 }
 
 void add_optimize_flags(command *cmd, optimize_flags *flags) {

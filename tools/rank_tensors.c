@@ -155,10 +155,9 @@ egraph_status rank_run_describe(rank_run *r) {
       !ROOM(seconds, r->step_count) || !ROOM(busy, r->step_count) ||
       !ROOM(alone, r->step_count))
     return EGRAPH_E_MEMORY;
-  egraph_status status = EGRAPH_OK;
-  for (uint32_t i = 0; status == EGRAPH_OK && i < info.inputs; i++)
-    status = egraph_graph_input(r->graph, i, &r->input_names[i], &r->inputs[i]);
-  for (uint32_t o = 0; status == EGRAPH_OK && o < info.outputs; o++)
+  for (uint32_t i = 0; i < info.inputs; i++)
+    EG_TRY(egraph_graph_input(r->graph, i, &r->input_names[i], &r->inputs[i]));
+  for (uint32_t o = 0; o < info.outputs; o++)
     EG_TRY(egraph_graph_output(r->graph, o, &r->output_names[o], &r->outputs[o]));
   for (uint32_t o = 0; o < info.outputs; o++)
     r->entry[o] = find_text(r->input_names, info.inputs, r->output_names[o]);

@@ -102,4 +102,9 @@ bool rank_run_check_step(rank_run *r, uint32_t step);
 /// Verifies a run that is no training, after its end; fills r->verdict.
 egraph_status rank_run_verify(rank_run *r);
 
+/// True when a plan will run: the path is a plan, or a model runs on ranks. (run_ranks.c)
+bool runs_on_ranks(const run_flags *flags, const char *path);
+/// Runs a plan; returns an exit status.
+int run_on_ranks(const run_flags *flags, const char *path);
+
 #endif

@@ -66,13 +66,11 @@ void print_graph_json(const optimize_session *session, bool explains) {
                JSON("measured", r->measured), JSON("measured_again", r->measured_again),
                JSON("order_clear", r->is_order_clear),
                JSON("measured_while_busy", r->busy));
-  json_open("open", '[');
-  for (uint32_t i = 0; i < egraph_graph_open_dims(session->graph); i++) {
+  JSON_EACH("open", i, egraph_graph_open_dims(session->graph)) {
     egraph_dim dim;
-    if (egraph_graph_open_dim(session->graph, i, &dim) != EGRAPH_OK) break;
-    JSON_OBJECT(NULL, JSON("dim", dim.name), JSON("example", (uint64_t)dim.size));
+    if (egraph_graph_open_dim(session->graph, i, &dim) == EGRAPH_OK)
+      JSON_OBJECT(NULL, JSON("dim", dim.name), JSON("example", (uint64_t)dim.size));
   }
-  json_close(']');
   print_basis_json("costs", &r->basis);
   print_basis_json("costs_compared", &r->compared);
   unpriced_json(session->result);

@@ -96,8 +96,7 @@ static bool write_script(const char *folder, const egraph_rule_question *questio
   int length = snprintf(path, sizeof path, "%s/%s.smt2", folder, question->rule);
   if (length > 0 && (size_t)length < sizeof path)
     return tensor_write(path, question->script, strlen(question->script));
-  show(stderr, "egraph: the path of '%s' is too long\n", question->rule);
-  return false;
+  return complain_of("the path of '%s' is too long", question->rule);
 }
 
 static void on_question(void *user, const egraph_rule_question *question) {

@@ -145,10 +145,8 @@ static bool check_checkpoint(const rank_run *r) {
     egraph_tensor have;
     if (!is_kept(r, i)) continue;
     kept++;
-    if (!egraph_arrays_find(r->resumed, r->input_names[i], &have)) {
-      show(stderr, "egraph: %s has no '%s'; %s\n", path, r->input_names[i], remedy);
-      return false;
-    }
+    if (!egraph_arrays_find(r->resumed, r->input_names[i], &have))
+      return complain_of("%s has no '%s'; %s", path, r->input_names[i], remedy);
     const egraph_tensor *want = &r->inputs[i];
     if (have.dtype != want->dtype || have.rank != want->rank ||
         memcmp(have.dims, want->dims, want->rank * sizeof *want->dims) != 0)

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/run_ranks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,14 +73,12 @@ static egraph_status plan_model(rank_run *r, egraph_graph *graph) {
 /// Returns the size of an open dimension of the model in the plan; 0: the plan lacks
 /// its input.
 static int64_t size_in_plan(const egraph_graph *step, const egraph_dim *dim) {
-  for (uint32_t i = 0; i < egraph_graph_info_of(step).inputs; i++) {
-    const char *name;
-    egraph_tensor type;
-    if (egraph_graph_input(step, i, &name, &type) == EGRAPH_OK &&
-        strcmp(name, dim->input) == 0 && dim->axis < type.rank)
-      return type.dims[dim->axis];
-  }
-  return 0;
+  egraph_value input;
+  egraph_tensor type;
+  bool is_there = egraph_graph_find_value(step, dim->input, &input) &&
+                  egraph_value_kind_of(step, input) == EGRAPH_VALUE_INPUT &&
+                  egraph_value_type(step, input, &type) && dim->axis < type.rank;
+  return is_there ? type.dims[dim->axis] : 0;
 }
 
 /// Takes from the model constants that it computes from open dimensions, at the plan's

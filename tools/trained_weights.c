@@ -8,7 +8,6 @@
 
 #include "tools/lists.h"
 #include "tools/rank_tensors.h"
-#include "tools/trained_weights.h"
 
 enum { MOST_NAMES = 8 }; // names printed for one reason
 
@@ -110,10 +109,7 @@ static void print_weights_json(const weight_list *list) {
 }
 
 static egraph_status print_list(weight_list *list, egraph_status status, bool json) {
-  if (status == EGRAPH_OK && json)
-    print_weights_json(list);
-  else if (status == EGRAPH_OK)
-    print_weights_text(list);
+  if (status == EGRAPH_OK) (json ? print_weights_json : print_weights_text)(list);
   free(list->rest);
   return status;
 }

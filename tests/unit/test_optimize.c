@@ -1,7 +1,7 @@
 // The pipeline on small graphs: fusions, memory formats, weights, opaque nodes, limits,
 // failures. Costs are given by a function here, so that every expectation is exact.
 // SPDX-License-Identifier: Apache-2.0
-#include "api/result.h"
+#include "api/objects.h"
 #include "optimize/single/optimizer.h"
 #include "rewrites/lab/rule_checks.h"
 #include "tests/unit/session_kit.h"

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
-#include "api/result.h"
+#include "api/objects.h"
 #include "extract/problem.h"
 #include "optimize/price/predict.h"
 #include "optimize/single/optimizer.h"

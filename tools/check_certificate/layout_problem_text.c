@@ -45,14 +45,14 @@ static bool read_rows(certificate *c, uint32_t rows, bool may_be_none, double *o
   return true;
 }
 
-// Every record takes a line of some bytes; the size of the file therefore limits
-// all sizes.
 /// Reads the next line up to its first word, which must be `wanted`.
 static bool expect_line(certificate *c, const char *wanted) {
   const char *word;
   return layout_text_line(c, &word) && expect(c, word, wanted);
 }
 
+// Every record takes a line of some bytes; the size of the file therefore limits
+// all sizes.
 static bool read_sizes(certificate *c, layout_text *t) {
   uint32_t *const sizes[] = {
       &t->values,     &t->places,       &t->arcs,  &t->operators,   &t->inputs,

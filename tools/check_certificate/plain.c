@@ -95,6 +95,12 @@ static bool read_counts(certificate *c, const plain_problem *p) {
   return certificate_line_ends(c);
 }
 
+static void reach(proof *q, uint32_t class, uint32_t *count) {
+  if (q->reached[class]) return;
+  q->reached[class] = 1;
+  q->queue[(*count)++] = class;
+}
+
 /// Checks that a choice covers the roots, is closed and acyclic. It is acyclic if all
 /// classes can be removed, each after its children.
 static bool check_choice(proof *q, const uint32_t *choice, double *low, double *high) {
@@ -102,10 +108,8 @@ static bool check_choice(proof *q, const uint32_t *choice, double *low, double *
   uint32_t count = 0, done = 0;
   uint32_t *waiting = q->waiting;
   memset(q->reached, 0, p->classes);
-  for (uint32_t i = 0; i < p->roots; i++) {
-    q->reached[p->root[i]] = 1;
-    q->queue[count++] = p->root[i];
-  }
+  for (uint32_t i = 0; i < p->roots; i++)
+    reach(q, p->root[i], &count);
   *low = *high = 0;
   for (uint32_t at = 0; at < count; at++) {
     uint32_t class = q->queue[at], n = choice[class];
@@ -114,11 +118,8 @@ static bool check_choice(proof *q, const uint32_t *choice, double *low, double *
     *low = add_down(*low, p->cost[n]);
     *high = add_up(*high, p->cost[n]);
     waiting[class] = p->child_begin[n + 1] - p->child_begin[n];
-    for (uint32_t i = p->child_begin[n]; i < p->child_begin[n + 1]; i++) {
-      if (q->reached[p->child[i]]) continue;
-      q->reached[p->child[i]] = 1;
-      q->queue[count++] = p->child[i];
-    }
+    for (uint32_t i = p->child_begin[n]; i < p->child_begin[n + 1]; i++)
+      reach(q, p->child[i], &count);
   }
   uint32_t needed = count;
   count = 0;
@@ -213,12 +214,6 @@ static void derive_classes(proof *q) {
       q->derived[class] = 1;
       q->queue[count++] = class;
     }
-}
-
-static void reach(proof *q, uint32_t class, uint32_t *count) {
-  if (q->reached[class]) return;
-  q->reached[class] = 1;
-  q->queue[(*count)++] = class;
 }
 
 // Drops nodes that cannot be derived, and nodes that no needed class reaches. A needed

@@ -1,5 +1,6 @@
 // egraph bench compare: compares models, machines and searches.
 // SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,9 +108,8 @@ static bool read_nodes(const char *text, text_array *out) {
     bool is_number = *word != '\0' && *word != '0' && strlen(word) <= 5 &&
                      strspn(word, "0123456789") == strlen(word);
     if (is_number && strtoul(word, NULL, 10) <= MAX_NODES) continue;
-    show(stderr, "egraph: --nodes: '%s' is no number of nodes (1 to %d); give 1,2,4\n",
-         word, MAX_NODES);
-    return false;
+    return complain_of("--nodes: '%s' is no number of nodes (1 to %d); give 1,2,4", word,
+                       MAX_NODES);
   }
   return true;
 }
@@ -309,12 +309,11 @@ static bool write_rows(const char *path, rows_writer write,
                        const compare_row *const *rows, size_t count) {
   if (path == NULL) return true;
   FILE *file = fopen(path, "w");
-  if (file == NULL) return complain_of_file(path);
+  if (file == NULL) return complain_of("%s: %s", path, strerror(errno));
   if (write != NULL) write(file, rows, count);
   bool is_written = ferror(file) == 0;
-  if (fclose(file) == 0 && is_written) return true;
-  show(stderr, "egraph: %s: it cannot be written; is the disk full?\n", path);
-  return false;
+  return (fclose(file) == 0 && is_written) ||
+         complain_of("%s: it cannot be written; is the disk full?", path);
 }
 
 static bool hand_out(const comparison *c) {
@@ -432,8 +431,8 @@ int command_bench_compare(int argc, char **argv) {
   command cmd = new_command(
       "bench compare", "[--models LIST] [--machine LIST] [--nodes LIST] [options]", 0, 0,
       "Plans training steps of published models for machines by every search there is, "
-      "each in a process of its own, simulates the plans, and stands them side by side. "
-      "Lists are separated by commas.");
+      "each in a process of its own, simulates the plans, and compares them. Lists are "
+      "separated by commas.");
   add_heading(&cmd, "Rows");
   add_switch(&cmd, "--list", &flags.lists,
              "print models, with the source of their configuration, and searches");
@@ -443,13 +442,16 @@ int command_bench_compare(int argc, char **argv) {
            "machines, as egraph plan takes them");
   offer_words(&cmd, MACHINE_WORDS);
   add_text(&cmd, "--nodes LIST", &flags.nodes,
-           "numbers of nodes; of host, of ranks (default: as many as the machine has)");
-  add_choice(&cmd, "--scaling weak|strong", &flags.scaling,
-             "weak: batch or size grow with the devices; strong: those of 64 devices");
+           "numbers of nodes, or, for the machine host, of ranks (default: as many as "
+           "the machine has)");
+  add_choice(
+      &cmd, "--scaling weak|strong", &flags.scaling,
+      "weak: batch or size grow with the devices; strong: batch and size for 64 devices");
   add_text(&cmd, "--types LIST", &flags.types,
            "float32, or bfloat16 with weights and states in float32");
   offer_words(&cmd, "float32 bfloat16");
-  add_text(&cmd, "--search LIST", &flags.searches, "searches (default: all that fit)");
+  add_text(&cmd, "--search LIST", &flags.searches,
+           "searches (default: all that can plan the model)");
   offer_names(&cmd, search_name, searches);
   add_heading(&cmd, "Search");
   add_uint(&cmd, "--work N", &flags.work, 1, 1e12,
@@ -458,11 +460,12 @@ int command_bench_compare(int argc, char **argv) {
   add_uint(&cmd, "--seed N", &flags.seed, 0, 1e18, "seed of random choices");
   add_switch(&cmd, "--no-builtin", &flags.no_builtin, "plan without rules");
   add_real(&cmd, "--patience X", &flags.patience, 0, 1e6,
-           "seconds after which a row is given up as failed (default: none)");
+           "seconds after which a row counts as failed (default: no limit)");
   add_heading(&cmd, "Output");
-  add_text(&cmd, "--csv FILE", &flags.csv, "keep the rows, each as soon as it is there");
+  add_text(&cmd, "--csv FILE", &flags.csv,
+           "write each row to this file as soon as it is measured");
   add_switch(&cmd, "--resume", &flags.resumes,
-             "keep the rows that the file has, and make the others");
+             "keep the rows that the file has, and measure the others");
   add_text(&cmd, "--json FILE", &flags.json, "write the rows as JSON");
   add_text(&cmd, "--svg FILE", &flags.svg, "write a chart, relative to egraph's best");
   PARSE_ARGUMENTS(none, &cmd, argc, argv);

@@ -131,11 +131,6 @@ bool row_read(FILE *file, compare_row *out, char *out_wrong, size_t room) {
 
 // ---- the file --------------------------------------------------------------------
 
-static bool refuse_table(const compare_table *t, const char *why) {
-  show(stderr, "egraph: %s: %s\n", t->path, why);
-  return false;
-}
-
 static bool read_header(compare_table *t) {
   text_array cells = {NULL, 0, 0};
   bool is_whole, is_ours = csv_read(t->file, &cells, &is_whole) && is_whole &&
@@ -144,12 +139,13 @@ static bool read_header(compare_table *t) {
     is_ours = strcmp(cells.items[c], COLUMNS[c].name) == 0;
   text_array_free(&cells);
   return is_ours ||
-         refuse_table(t, "no table of egraph bench compare; choose another --csv");
+         complain_of("%s: no table of egraph bench compare; choose another --csv",
+                     t->path);
 }
 
 /// Reads the rows; cuts off the bytes of a killed run after the last whole row.
 static bool read_rows(compare_table *t) {
-  char wrong[160], message[256];
+  char wrong[160];
   if (!read_header(t)) return false;
   long whole = ftell(t->file);
   compare_row row;
@@ -158,16 +154,12 @@ static bool read_rows(compare_table *t) {
     t->rows[t->count++] = row;
     whole = ftell(t->file);
   }
-  if (wrong[0] != '\0') {
-    (void)snprintf(message, sizeof message,
-                   "row %zu: %s; remove the row, or choose another --csv", t->count + 1,
-                   wrong);
-    return refuse_table(t, message);
-  }
-  if (whole < 0 || fseek(t->file, whole, SEEK_SET) != 0 ||
-      ftruncate(fileno(t->file), whole) != 0)
-    return refuse_table(t, strerror(errno));
-  return true;
+  if (wrong[0] != '\0')
+    return complain_of("%s: row %zu: %s; remove the row, or choose another --csv",
+                       t->path, t->count + 1, wrong);
+  return (whole >= 0 && fseek(t->file, whole, SEEK_SET) == 0 &&
+          ftruncate(fileno(t->file), whole) == 0) ||
+         complain_of("%s: %s", t->path, strerror(errno));
 }
 
 bool table_open(compare_table *t, const char *path, bool resumes) {
@@ -176,10 +168,10 @@ bool table_open(compare_table *t, const char *path, bool resumes) {
   if (path == NULL) return true;
   t->file = fopen(path, "a+");
   if (t->file == NULL || fstat(fileno(t->file), &found) != 0)
-    return refuse_table(t, strerror(errno));
+    return complain_of("%s: %s", path, strerror(errno));
   if (!S_ISREG(found.st_mode))
-    return refuse_table(
-        t, "no plain file, which rows could be read from; choose another --csv");
+    return complain_of(
+        "%s: no plain file, which rows could be read from; choose another --csv", path);
   if (found.st_size == 0) {
     for (size_t c = 0; c < COMPARE_COLUMNS; c++)
       csv_write(t->file, c == 0, COLUMNS[c].name);
@@ -188,8 +180,8 @@ bool table_open(compare_table *t, const char *path, bool resumes) {
     return true;
   }
   if (!resumes)
-    return refuse_table(
-        t, "there already; give --resume to keep its rows, or another --csv");
+    return complain_of(
+        "%s: there already; give --resume to keep its rows, or another --csv", path);
   rewind(t->file);
   return read_rows(t);
 }
@@ -211,12 +203,11 @@ bool table_settings_match(const compare_table *t, const compare_row *have,
     const char *a = row_cell(have, (compare_column)c);
     const char *b = row_cell(want, (compare_column)c);
     if (COLUMNS[c].role != SETTING || strcmp(a, b) == 0) continue;
-    show(stderr,
-         "egraph: %s: the row of %s on %s devices, %s, was made with %s %s, not %s; go "
-         "on with that, or choose another --csv\n",
-         t->path, row_cell(have, COL_MODEL), row_cell(have, COL_DEVICES),
-         row_cell(have, COL_SEARCH), COLUMNS[c].name, a, b);
-    return false;
+    return complain_of(
+        "%s: the row of %s on %s devices, %s, was made with %s %s, not %s; go "
+        "on with that, or choose another --csv",
+        t->path, row_cell(have, COL_MODEL), row_cell(have, COL_DEVICES),
+        row_cell(have, COL_SEARCH), COLUMNS[c].name, a, b);
   }
   return true;
 }
@@ -233,10 +224,9 @@ bool table_close(compare_table *t) {
   free(t->rows);
   if (t->file != NULL && fclose(t->file) != 0 && t->write_error == 0)
     t->write_error = errno;
-  int error = t->write_error;
-  const char *path = t->path;
-  *t = (compare_table){.path = path};
-  return error == 0 || refuse_table(t, strerror(error));
+  errno = t->write_error;
+  *t = (compare_table){.path = t->path};
+  return errno == 0 || complain_of("%s: %s", t->path, strerror(errno));
 }
 
 // ---- JSON ------------------------------------------------------------------------

@@ -350,9 +350,10 @@ int command_bench_saturate(int argc, char **argv) {
   add_uint32(&cmd, "--iterations N", &flags.iterations, 0, UINT32_MAX,
              "iterations at most (default: all)");
   add_uint32(&cmd, "--repeat N", &flags.repeats, 1, MAX_BENCH_REPEATS,
-             "runs of each; least and median are shown");
-  add_text(&cmd, "--peer CMD", &flags.peer,
-           "run `CMD NAME` in turn with ours (see bench/README.md)");
+             "runs of each benchmark; least and median are shown");
+  add_text(
+      &cmd, "--peer CMD", &flags.peer,
+      "run another program, `CMD NAME`, in turn with this one (see bench/README.md)");
   add_heading(&cmd, "Output");
   add_switch(&cmd, "--counts", &flags.counts,
              "print the counts after each iteration, too");
