@@ -29,8 +29,7 @@ struct egraph_plan {
   eg_loaded_plan planned;
 };
 
-/// Creates a public plan and computes its figures. Owns `planned` from then on, also when
-/// it fails.
+/// Creates a public plan, computes its figures. Owns `planned` then, also when it fails.
 egraph_status eg_planned_create(egraph_allocator alloc, eg_loaded_plan *planned,
                                 double memory_limit, egraph_plan **out);
 
