@@ -228,9 +228,10 @@ static egraph_status run_indices(work *w) {
     eg_window_maxima(w->rows, w->x + plane * w->large, w->small, w->y + plane * w->small,
                      places);
     for (int64_t i = 0; i < w->small; i++) {
-      int64_t place = transposes ? transposed_place(&w->window, places[i]) : places[i];
-      eg_tensor_set_int(&w->call->outputs[1], plane * w->small + i,
-                        places[i] < 0 ? -1 : plane * w->large + place);
+      int64_t place = places[i]; // -1: the window has no input
+      if (place >= 0 && transposes) place = transposed_place(&w->window, place);
+      if (place >= 0) place += plane * w->large;
+      eg_tensor_set_int(&w->call->outputs[1], plane * w->small + i, place);
     }
   }
   return EGRAPH_OK;

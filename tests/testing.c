@@ -3,6 +3,7 @@
 #include "tests/testing.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #ifdef __GLIBC__
 #include <execinfo.h>
@@ -135,6 +136,12 @@ static uint64_t environment_number(const char *name, uint64_t fallback) {
   return text != NULL ? strtoull(text, NULL, 10) : fallback;
 }
 
+/// EG_TEST_CASES=PATTERN runs only the cases of a test whose names match, with * and ?.
+__attribute__((constructor)) static void choose_cases(void) {
+  const char *pattern = getenv("EG_TEST_CASES");
+  if (pattern != NULL) cmocka_set_test_filter(pattern);
+}
+
 uint64_t test_seed(uint64_t fallback) {
   uint64_t seed = environment_number("EG_TEST_SEED", fallback);
   print_message("seed %" PRIu64 " (EG_TEST_SEED)\n", seed);
@@ -151,7 +158,8 @@ bool test_is_sanitized(void) {
 
 size_t test_rounds(size_t usual) {
   if (test_is_sanitized() && usual > 6) usual = usual > 24 ? usual / 4 : 6;
-  return usual * (size_t)environment_number("EG_TEST_SCALE", 1);
+  const char *scale = getenv("EG_TEST_SCALE");
+  return scale == NULL ? usual : (size_t)ceil((double)usual * strtod(scale, NULL));
 }
 
 void test_set_variable(const char *name, const char *value) {

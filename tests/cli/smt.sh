@@ -40,7 +40,7 @@ command -v z3 >/dev/null || {
 }
 answers() { # answers FOLDER FILE: the answer, and the rule, of each question
   find "$1" -name '*.smt2' -print0 | xargs -0 -P 2 -I {} sh -c \
-    'printf "%s %s\n" "$(z3 -T:4 "$1" 2>&1 | head -n 1)" "$(basename "$1" .smt2)"' sh {} | sort >"$2"
+    'printf "%s %s\n" "$(z3 -T:2 "$1" 2>&1 | head -n 1)" "$(basename "$1" .smt2)"' sh {} | sort >"$2"
 }
 decisive() { # decisive ANSWER FILE JSON: rules with this answer where it decides
   while read -r answer rule; do

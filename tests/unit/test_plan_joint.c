@@ -285,8 +285,7 @@ static void joint_is_never_dearer(void **state) {
   print_message("of %zu, %zu are cheaper by rules, %zu of them together only\n", rounds,
                 rewritten, cheaper);
   assert_true(rewritten * 20 >= rounds);
-  assert_true(cheaper * 100 >= rounds ||
-              test_is_sanitized()); // too rare for a quarter of the rounds
+  assert_true(cheaper * 100 >= rounds || rounds < 60); // too rare for fewer rounds
   eg_machine_deinit(&machine.machine);
   eg_rules_destroy(rules);
 }
