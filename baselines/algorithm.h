@@ -16,7 +16,7 @@
 
 typedef struct eg_algorithm {
   const char *name, *what, *paper;
-  // Exactly one is set:
+  // Exactly one of these pointers is set:
   eg_graph_algorithm *graphs;    // a graph for one device
   const eg_plan_searcher *plans; // a plan for several devices
   eg_stage_search *stages;       // pipelines of a training step
@@ -47,8 +47,8 @@ egraph_status eg_algorithm_check(const eg_algorithm *algorithm, uint32_t parts);
 /// Finds a search by name. Fails with EGRAPH_E_ARGUMENT for an unknown name, listing
 /// the names.
 egraph_status eg_algorithm_find(const char *name, const eg_algorithm **out);
-/// Searches for a graph. `algorithm` is an eg_algorithm with `graphs`. Fails as
-/// eg_optimizer_run.
+/// Searches for a graph. `algorithm` is an eg_algorithm with `graphs`. Fails
+/// as eg_optimizer_run.
 egraph_status eg_algorithm_optimize(const void *algorithm, egraph_allocator alloc,
                                     const eg_optimizer_input *input,
                                     eg_optimization **out);

@@ -58,7 +58,7 @@ static uint32_t root_count_of(const resolution *s) {
   return s->rewrite->rule->root_count;
 }
 
-/// Returns the place of a variable of the right side.
+/// Returns the place (index of a class, term or root) of a variable of the right side.
 static uint32_t place_of_variable(const resolution *s, uint32_t var) {
   const eg_rule *rule = s->rewrite->rule;
   if (rule->vars[var].origin == EG_RULE_VAR_LET_TERM)
@@ -68,8 +68,8 @@ static uint32_t place_of_variable(const resolution *s, uint32_t var) {
   return is_own_root ? s->classes + s->terms : class;
 }
 
-/// Returns the class whose term, with new operands, is this place; EG_TERM_NONE: the
-/// place is of another kind.
+/// Returns the class of the term that a place repeats with new operands; EG_TERM_NONE:
+/// the place is of another kind.
 static uint32_t class_of_place(const resolution *s, uint32_t place) {
   if (place >= s->classes + s->terms)
     return s->rewrite->roots[place - s->classes - s->terms].id;
@@ -77,7 +77,7 @@ static uint32_t class_of_place(const resolution *s, uint32_t place) {
   return EG_TERM_NONE;
 }
 
-/// Returns the place with the same value; EG_TERM_NONE: the place is an operator.
+/// Returns the place whose value a place repeats; EG_TERM_NONE: the place is an operator.
 static uint32_t alias_of_place(const resolution *s, uint32_t place) {
   const eg_rule *rule = s->rewrite->rule;
   if (class_of_place(s, place) != EG_TERM_NONE) return EG_TERM_NONE;
@@ -86,8 +86,8 @@ static uint32_t alias_of_place(const resolution *s, uint32_t place) {
   return term->is_var ? place_of_variable(s, term->var) : EG_TERM_NONE;
 }
 
-/// Lists the places of a place's operands. Class numbers of `own` equal indexes in
-/// `live`; therefore its children are places.
+/// Lists the operands of the term at a place, as places. Class numbers of `own` equal
+/// indexes in `live`; therefore its children are places.
 static egraph_status list_operands(const resolution *s, uint32_t place) {
   eg_u32s *out = &s->of->operands;
   uint32_t class = class_of_place(s, place), alias = alias_of_place(s, place);
@@ -109,7 +109,7 @@ static egraph_status list_operands(const resolution *s, uint32_t place) {
   return EGRAPH_OK;
 }
 
-/// Opens a place: pushes the operands that must be made first on the stack.
+/// Begins a term of the rewritten graph: pushes operands to be made first on the stack.
 static egraph_status open_place(resolution *s, uint32_t place) {
   eg_graph_rewrites *of = s->of;
   of->is_open.data[place] = 1;
@@ -123,7 +123,7 @@ static egraph_status open_place(resolution *s, uint32_t place) {
   return EGRAPH_OK;
 }
 
-/// Makes the term of a place, whose operands exist.
+/// Makes a term of the rewritten graph, whose operands exist.
 static egraph_status make_place(resolution *s, uint32_t place) {
   eg_graph_rewrites *of = s->of;
   EG_TRY(list_operands(s, place));

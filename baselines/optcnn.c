@@ -23,8 +23,8 @@ enum { MOST_SCOPE = 8 };             // neighbours in one table
 static const double MOST_ROWS = 2e5; // of a table
 #define NONE EG_SOAP_NONE
 
-/// Costs of all combinations of options of a few leads (soap.h); the option of the last
-/// lead changes fastest.
+/// Costs of all combinations of configurations (options) of a few operators (leads,
+/// soap.h); the option of the last lead changes fastest.
 typedef struct table {
   uint32_t count, lead[MOST_SCOPE];
   bool is_gone;
@@ -32,7 +32,7 @@ typedef struct table {
 } table;
 EG_VEC_DEFINE(tables, table);
 
-/// An eliminated lead, with its best option for each row of the joined table.
+/// An eliminated operator, with its best configuration for each row of the joined table.
 typedef struct elimination {
   uint32_t lead, table; // NONE: the lead took a fixed option
   uint32_t option;
@@ -97,7 +97,7 @@ static bool has(const table *t, uint32_t lead) {
   return false;
 }
 
-/// Lists the neighbours of a lead; false: there are too many.
+/// Lists the operators that share a cost table with a lead; false: there are too many.
 static bool neighbours(const eliminator *e, uint32_t lead, table *out) {
   *out = (table){.count = 0};
   for (size_t i = 0; i < e->tables.len; i++) {
@@ -112,7 +112,7 @@ static bool neighbours(const eliminator *e, uint32_t lead, table *out) {
   return true;
 }
 
-/// Returns the cost in a table of the current options of its leads.
+/// Returns the cost in a table for the current configurations (options) of its operators.
 static double look_up(const eliminator *e, const table *t) {
   size_t at = 0;
   for (uint32_t i = 0; i < t->count; i++)
@@ -130,9 +130,9 @@ static bool next_table_row(eliminator *e, const table *t) {
   return false;
 }
 
-/// Returns the option of a lead with the least sum in the tables `mine`, under the
-/// current options of other leads; `otherwise` if every sum is infinite. Changes the
-/// lead's current option.
+/// Returns the configuration of an operator (lead) with the least sum in the tables
+/// `mine`, under the current options of other leads; `otherwise` if every sum is
+/// infinite. Changes the lead's current option.
 static uint32_t cheapest_option(eliminator *e, uint32_t lead, const eg_u32s *mine,
                                 uint32_t otherwise, double *out_least) {
   uint32_t best = otherwise;
@@ -148,7 +148,7 @@ static uint32_t cheapest_option(eliminator *e, uint32_t lead, const eg_u32s *min
   return best;
 }
 
-/// Lists the tables that contain a lead.
+/// Lists the cost tables that contain an operator (lead).
 static egraph_status list_tables(const eliminator *e, uint32_t lead, eg_u32s *out) {
   out->len = 0;
   for (uint32_t i = 0; i < e->tables.len; i++)
@@ -157,7 +157,7 @@ static egraph_status list_tables(const eliminator *e, uint32_t lead, eg_u32s *ou
   return EGRAPH_OK;
 }
 
-/// Joins all tables that contain a lead into one table over its neighbours.
+/// Joins all cost tables that contain an operator into one table over its neighbours.
 static egraph_status eliminate_lead(eliminator *e, uint32_t lead, table made,
                                     eg_u32s *mine) {
   EG_TRY(list_tables(e, lead, mine));
@@ -180,8 +180,8 @@ static egraph_status eliminate_lead(eliminator *e, uint32_t lead, table made,
   return eliminations_push(&e->gone, gone);
 }
 
-/// Fixes the option of a lead that is cheapest with the start options of its neighbours:
-/// its tables lose one dimension.
+/// Fixes the configuration of an operator (lead) that is cheapest with the start options
+/// of its neighbours: its tables lose one dimension.
 static egraph_status fix_lead(eliminator *e, uint32_t lead, eg_u32s *mine) {
   EG_TRY(list_tables(e, lead, mine));
   double least;
@@ -205,8 +205,8 @@ static egraph_status fix_lead(eliminator *e, uint32_t lead, eg_u32s *mine) {
                            (elimination){.lead = lead, .table = NONE, .option = best});
 }
 
-/// Returns the lead whose elimination makes the smallest table; if all are too large, the
-/// lead in the most tables.
+/// Returns the operator (lead) whose elimination makes the smallest table; if all are too
+/// large (not *out_fits), the operator in the most tables.
 static uint32_t pick_lead(const eliminator *e, table *out, bool *out_fits) {
   uint32_t best = NONE;
   double least = INFINITY;

@@ -15,8 +15,8 @@ static int by_pair(const void *a, const void *b) {
   return 0;
 }
 
-/// Returns the value from which `value` is kept: an operator makes that value, or it
-/// enters the step.
+/// Returns the value of which `value` is a kept copy: an operator makes it, or it is an
+/// input of the step.
 static uint32_t origin_of(const eg_soap *s, uint32_t value) {
   const eg_layout_problem *p = s->problem;
   while (s->lead_of.data[value] == NONE) {
@@ -27,8 +27,8 @@ static uint32_t origin_of(const eg_soap *s, uint32_t value) {
   return value;
 }
 
-/// Returns the number, among the layouts of `as`, of the layout in which a member leaves
-/// its result or needs an operand; NONE: `as` has no such layout.
+/// Returns the number, among the layouts of `as`, of the layout in which an operator
+/// leaves its result or needs an operand; NONE: `as` has no such layout.
 static uint32_t number_at(const eg_soap *s, const uint32_t *row, uint32_t value,
                           uint32_t operand, uint32_t as) {
   const eg_plan_model *model = s->question->model;

@@ -8,13 +8,13 @@
 #include "base/owner.h"
 #include "optimize/soap/soap.h"
 
-/// A pair of leads that exchange something: a value moves between their operators.
+/// A pair of operators with configurations of their own (leads) that exchange a value.
 typedef struct eg_soap_pair {
   uint32_t first, second; // leads, first < second
 } eg_soap_pair;
 EG_VEC_DEFINE(eg_soap_pairs, eg_soap_pair);
 
-/// A read of a value: one member leaves the value, and another member needs it.
+/// A read of a value: one operator (member) leaves the value, and another needs it.
 typedef struct eg_soap_read {
   uint32_t first, second;      // leads, first <= second
   uint32_t value;              // of the problem, in which phase
@@ -37,8 +37,8 @@ EG_OWNER_DEFINE_STATIC(eg_soap_costs, (eg_soap_pairs, pairs), (eg_soap_reads, re
 /// Fills the costs of an initialized `soap`; every reader of a value counts its own
 /// exchange. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_soap_costs_fill(eg_soap_costs *costs, eg_soap *soap);
-/// Computes the seconds of a pair's exchanges under an option of each lead. Fails
-/// with EGRAPH_E_MEMORY.
+/// Computes the seconds of the exchanges between two operators under a configuration
+/// (option) of each. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_soap_costs_pair(eg_soap_costs *costs, uint32_t pair, uint32_t first,
                                  uint32_t second, double *out);
 

@@ -42,7 +42,7 @@ static egraph_status ask(eg_term_prices *prices, const eg_node_spec *spec, doubl
   return eg_cost_seconds(costs->model, spec, out, &source);
 }
 
-/// Computes the seconds of a change of format; INFINITY: there is none.
+/// Computes the seconds of a change of memory format; INFINITY: it is impossible.
 static egraph_status reorder(eg_term_prices *prices, uint32_t table, uint32_t from,
                              uint32_t to, double *out) {
   static const eg_attrs identity = {.op = EG_OP_IDENTITY};
@@ -186,7 +186,7 @@ static eg_term_place *term_place(const eg_term_prices *prices, uint32_t term) {
   return &prices->places.data[prices->place_of.data[term]];
 }
 
-/// Numbers the terms and counts readers.
+/// Numbers the terms of a graph and counts the readers of each.
 static egraph_status enter_terms(eg_term_prices *prices, const uint32_t *roots,
                                  uint32_t count, eg_graph_figures *out) {
   eg_term_store *store = prices->store;
@@ -274,7 +274,8 @@ static uint32_t format_wanted(const eg_priced_choice *choice, uint32_t operand) 
                                           : (uint32_t)EG_FORMAT_PLAIN;
 }
 
-/// Computes the seconds of a choice, with the changes to the formats of its operands.
+/// Computes the seconds of one way to compute a term (choice), with the changes to the
+/// formats of its operands.
 static egraph_status try_choice(eg_term_prices *prices, uint32_t term,
                                 const eg_priced_choice *choice, double *out) {
   eg_term view = eg_term_store_at(prices->store, term);

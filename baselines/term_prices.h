@@ -27,7 +27,7 @@ typedef struct eg_term_costs {
   uint32_t formats;            // memory formats besides plain, a bit each
 } eg_term_costs;
 
-/// A way to compute a term.
+/// A way to compute a term, in some memory formats.
 typedef struct eg_priced_choice {
   double seconds;
   eg_format_choice formats;
@@ -81,14 +81,14 @@ typedef struct eg_graph_figures {
   uint32_t operators, weight_operators; // nodes of a run; nodes on weights alone
 } eg_graph_figures;
 
-/// Prepares prices. Formats are considered only if the given graph has a convolution, as
-/// in the product's own search.
+/// Prepares prices of terms. Formats are considered only if the given graph has a
+/// convolution, as in the product's own search.
 void eg_term_prices_init(eg_term_prices *prices, eg_term_store *store,
                          const eg_term_costs *costs);
 size_t eg_term_prices_bytes(const eg_term_prices *prices);
-/// Prices a graph whose inputs and outputs are row-major. Values of weights alone cost
-/// nothing; leaves and parts of tuples are no operators. Fails as eg_cost_seconds and
-/// eg_cost_measure.
+/// Prices a graph whose inputs and outputs are row-major. Values of weights alone
+/// cost nothing; leaves and parts of tuples are no operators. Fails as
+/// eg_cost_seconds and eg_cost_measure.
 egraph_status eg_term_prices_graph(eg_term_prices *prices, const uint32_t *roots,
                                    uint32_t count, eg_graph_figures *out);
 

@@ -17,8 +17,8 @@ static const eg_engine *store_engine(const eg_term_store *store) {
   return eg_tensor_egraph_engine_of(store->terms);
 }
 
-/// Adds the entries of the next term. `like`: a term with the same operator on the same
-/// types, or the term itself.
+/// Adds the next term's entries to the arrays. `like`: a term with the same operator on
+/// the same types, or the term itself.
 static egraph_status note_store_term(eg_term_store *store, uint32_t node, uint32_t like) {
   EG_TRY(eg_u32s_push(&store->seen, 0));
   EG_TRY(eg_u32s_push(&store->like, like));
@@ -109,7 +109,7 @@ static egraph_status reach_term(eg_term_store *store, uint32_t term) {
   return eg_u32s_push(&store->stack, term);
 }
 
-/// Takes the next term of the walk from the stack, and reaches its operands.
+/// Takes the next term of a graph walk from the stack, and pushes its new operands.
 static egraph_status take_reached_term(eg_term_store *store, uint32_t *out) {
   *out = eg_u32s_pop(&store->stack);
   eg_term term = eg_term_store_at(store, *out);

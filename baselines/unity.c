@@ -39,7 +39,7 @@ typedef struct unity {
   eg_u32s states;       // [states][leads between]
   eg_doubles cost;      // [states]
   eg_bytes is_expanded; // [states]
-  // The sequence of cuts; arrays [cuts][options of the cut]:
+  // Dynamic programming over the cuts; arrays [cuts][options of the cut]:
   eg_u32s row_begin; // [cuts]
   eg_doubles least;
   eg_u32s before;                 // option of the cut before
@@ -79,8 +79,8 @@ static egraph_status fill_tables(unity *u) {
   return EGRAPH_OK;
 }
 
-/// Finds the cuts: leads of the forward graph that no pair of such leads bypasses, and
-/// the last of these leads.
+/// Finds the cuts: operators (leads) of the forward graph that no exchange between two
+/// others bypasses, and the last one.
 static egraph_status find_cuts(unity *u) {
   const eg_plan_model *model = u->question->model;
   uint32_t reach = 0, p = 0;
@@ -100,8 +100,8 @@ static egraph_status find_cuts(unity *u) {
 
 // ---- between two cuts ---------------------------------------------------------------
 
-/// Returns the sum of the costs of the leads between `from` and `to`, and of the pairs
-/// [first, end): their exchanges with each other, both cuts and other leads.
+/// Returns the sum of the costs of the operators between `from` and `to`, and of the
+/// pairs [first, end): their exchanges with each other, both cuts and other leads.
 static double cost_between(const unity *u, uint32_t from, uint32_t to, uint32_t first,
                            uint32_t end) {
   double sum = 0;
@@ -133,8 +133,8 @@ static egraph_status keep_state(unity *u, uint32_t from, uint32_t count, double 
   return eg_bytes_push(&u->is_expanded, 0);
 }
 
-/// Returns the cheapest state that is not expanded, among states of at most ALPHA times
-/// the best cost; the number of states if there is none.
+/// Returns the cheapest state (choice of configurations) that is not expanded, among
+/// states of at most ALPHA times the best cost; the number of states if there is none.
 static size_t next_state(const unity *u, size_t best) {
   size_t next = u->cost.len;
   for (size_t s = 0; s < u->cost.len; s++)
@@ -144,7 +144,7 @@ static size_t next_state(const unity *u, size_t best) {
   return next;
 }
 
-/// Expands a state: adds the states that differ from it in the option of one lead.
+/// Expands a state: adds the states that differ in the configuration of one operator.
 static egraph_status expand_state(unity *u, uint32_t from, uint32_t to, uint32_t first,
                                   uint32_t end, size_t state, size_t *best) {
   uint32_t count = to - from - 1;
@@ -164,7 +164,7 @@ static egraph_status expand_state(unity *u, uint32_t from, uint32_t to, uint32_t
   return EGRAPH_OK;
 }
 
-/// Finds the best options between two cuts; the options at the cuts are in `choice`,
+/// Finds the best configurations between two cuts; those at the cuts are in `choice`,
 /// which also gets the result.
 static egraph_status backtrack(unity *u, uint32_t from, uint32_t to, uint32_t first,
                                uint32_t end, double *out) {
@@ -199,7 +199,7 @@ static egraph_status add_segment_row(unity *u, size_t cut) {
   return EGRAPH_OK;
 }
 
-/// Returns the first pair whose first lead is `lead` or later.
+/// Returns the first pair of operators whose first one is `lead` or later.
 static uint32_t pairs_from(const unity *u, uint32_t lead) {
   uint32_t p = 0;
   while (p < u->sums.pairs.len && u->sums.pairs.data[p].first < lead)

@@ -20,7 +20,7 @@ EG_OWNER_DEFINE_STATIC(eg_class_index,
                        (eg_u32s, member_begin, members, user_begin, users),
                        (eg_bytes, is_root))
 
-/// Builds or rebuilds. O(nodes + edges). Fails with EGRAPH_E_MEMORY.
+/// Builds or rebuilds the index. O(nodes + edges). Fails with EGRAPH_E_MEMORY.
 egraph_status eg_class_index_build(eg_class_index *index,
                                    const eg_extract_problem *problem);
 
@@ -50,19 +50,19 @@ egraph_status eg_components_find(const eg_extract_problem *problem,
 
 // ---- users by their class ---------------------------------------------------------
 
-// A row of a linear program is aggregated by these groups: one row for all users in the
-// same class.
+// Nodes that use a class, grouped by their own class: linear programs add one row for
+// each group.
 
-/// After find: group g is in class classes[g], and its nodes, ascending, are
-/// nodes[begin[g] .. begin[g + 1]).
+/// Groups of the nodes that use a class: group g is in class classes[g], and its nodes,
+/// ascending, are nodes[begin[g] .. begin[g + 1]).
 typedef struct eg_user_groups {
   eg_u32s classes, begin, nodes;
   eg_u32s group_of; // [class] 1 + group; 0 between calls
 } eg_user_groups;
 EG_OWNER_DEFINE_STATIC(eg_user_groups, (eg_u32s, classes, begin, nodes, group_of))
 
-/// Groups the users of `child`, in the order of their first node. O(users), and
-/// O(classes) at the first call. Fails with EGRAPH_E_MEMORY.
+/// Groups the nodes that use class `child` by their class, in the order of first nodes.
+/// O(users), and O(classes) at the first call. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_user_groups_find(eg_user_groups *groups,
                                   const eg_extract_problem *problem,
                                   const eg_class_index *index, uint32_t child);

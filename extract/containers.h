@@ -89,7 +89,7 @@ static inline bool eg_cost_before(eg_cost_entry a, eg_cost_entry b) {
   return a.cost < b.cost || (!(b.cost < a.cost) && a.item < b.item);
 }
 
-/// Adds an entry. O(log n). Fails with EGRAPH_E_MEMORY.
+/// Adds an entry to the heap. O(log n). Fails with EGRAPH_E_MEMORY.
 static inline egraph_status eg_cost_heap_add(eg_cost_heap *heap, double cost,
                                              uint32_t item) {
   EG_TRY(eg_cost_heap_push(heap, (eg_cost_entry){cost, item}));

@@ -85,8 +85,8 @@ static egraph_status relax_node(ascent *a, uint32_t node) {
   return eg_cost_heap_add(&a->fallen, h, class);
 }
 
-/// Takes classes cheapest first, so that a class is final when it is taken. A user whose
-/// dearest child is another class keeps its value; most users do.
+/// Updates h, the h-max value: takes classes cheapest first, so that a class is final
+/// when it is taken. Most users keep their h: their dearest child is another class.
 static egraph_status propagate(ascent *a) {
   while (a->fallen.len != 0 && !ascent_is_late(a)) {
     eg_cost_entry top = eg_cost_heap_take(&a->fallen);
@@ -129,7 +129,7 @@ static void lean_on(ascent *a, uint32_t node, uint32_t class) {
   a->leaning.data[class]++;
 }
 
-/// Handles a node of S that has no support: it leans on a child in S if there is one;
+/// Handles a node of S without support: it leans on a child in S if there is one;
 /// otherwise it joins the cut, or, if it is free, the list of nodes that need a child in
 /// S. Classes that join later may outdate both lists; their readers check.
 static egraph_status expose(ascent *a, uint32_t node) {
@@ -153,8 +153,8 @@ static egraph_status join_set(ascent *a, uint32_t class) {
   return EGRAPH_OK;
 }
 
-/// Removes a class from S. Classes that only this class supported may leave, too; nodes
-/// that leaned on it look for another child.
+/// Removes a class from S, the set whose cut is charged. Classes that only this class
+/// supported may leave, too; nodes that leaned on it look for another child.
 static egraph_status leave_set(ascent *a, uint32_t class) {
   a->in_set.data[class] = 0;
   a->leaning.data[class] = 0;
@@ -183,8 +183,8 @@ static uint32_t hardest_child(const ascent *a, uint32_t node) {
   return best;
 }
 
-/// Removes classes that are free or support nothing, then grows S until no free node is
-/// in the cut.
+/// Removes from S, the set of a cut, classes that are free or support nothing, then grows
+/// S until no free node is in the cut.
 static egraph_status repair_set(ascent *a, uint32_t root) {
   while (a->leavers.len != 0) {
     uint32_t class = eg_u32s_pop(&a->leavers);
@@ -219,8 +219,8 @@ static void clear_set(ascent *a) {
   a->set.len = a->cut.len = a->lean.len = a->leavers.len = 0;
 }
 
-/// Keeps the nodes of `cut` that belong to the cut, once each; *out_charge is the least
-/// price of these nodes.
+/// Keeps the nodes of a->cut that still have no child in S, once each; *out_charge is the
+/// least price of these nodes.
 static void sift_cut(ascent *a, double *out_charge) {
   size_t kept = 0;
   *out_charge = INFINITY;
@@ -358,7 +358,7 @@ static egraph_status find_h(levels *l) {
   return EGRAPH_OK;
 }
 
-/// Raises one child of `node` to the level that it needs to support a class at `level`.
+/// Raises the level of one child of `node`, so that the node supports a class at `level`.
 static egraph_status support_class(levels *l, uint32_t node, double level) {
   assert(level > 0);
   double needed = fmin(level, l->most.data[node]);
@@ -373,8 +373,8 @@ static egraph_status support_class(levels *l, uint32_t node, double level) {
   return eg_cost_heap_add(&l->heap, -needed, hardest);
 }
 
-/// Finds the levels of all classes that the root leans on. Takes the highest levels
-/// first, so that a class is final when it is taken.
+/// Finds the level (see above) of each class that the root leans on. Takes the highest
+/// levels first, so that a class is final when it is taken.
 static egraph_status find_levels(levels *l, uint32_t root) {
   memset(l->level.data, 0, l->level.len * sizeof(double));
   l->level.data[root] = l->h.data[root];

@@ -13,7 +13,7 @@
 #include "extract/class_graph.h"
 #include "extract/incumbent.h"
 
-/// When to stop early. Zeros mean no limit.
+/// Limits at which a dual ascent stops early. Zeros mean no limit.
 typedef struct eg_ascent_limits {
   uint32_t max_cuts;
   uint64_t max_work;              // nodes visited, some 1e8 a second
@@ -21,11 +21,11 @@ typedef struct eg_ascent_limits {
   struct eg_incumbent *incumbent; // the search to ask whether to stop
 } eg_ascent_limits;
 
-/// Makes the roots derivable for free, in the order of `order`. `price` holds the costs
-/// on entry and the reduced costs on return; *out_bound is the sum of the charges,
-/// INFINITY when a root has no derivation. Appends the cuts used to `cuts` unless NULL.
-/// If a limit ends the ascent early, bound and prices are valid but weaker. Fails with
-/// EGRAPH_E_MEMORY.
+/// Makes the roots derivable for free, in the order of `order`. `price` holds the
+/// costs on entry and the reduced costs on return; *out_bound is the sum of the
+/// charges, INFINITY when a root has no derivation. Appends the cuts used to `cuts`
+/// unless NULL. If a limit ends the ascent early, bound and prices are valid but
+/// weaker. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_dual_ascent_run(const eg_extract_problem *problem,
                                  const eg_class_index *index, const eg_u32s *order,
                                  eg_ascent_limits limits, double *price,

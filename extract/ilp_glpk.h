@@ -13,8 +13,8 @@
 #include "base/owner.h"
 #include "extract/containers.h"
 
-/// Rows of a program: row r has items begin[r] .. begin[r + 1) of `columns` and
-/// `coefficients`.
+/// Rows of a program: row r has items begin[r] .. begin[r + 1) of `columns`
+/// and `coefficients`.
 typedef struct eg_lp_rows {
   eg_u32s begin, columns;
   eg_doubles coefficients, lower; // lower: [row]
@@ -27,7 +27,7 @@ void eg_lp_rows_clear(eg_lp_rows *rows);
 static inline uint32_t eg_lp_rows_count(const eg_lp_rows *rows) {
   return (uint32_t)rows->lower.len;
 }
-/// Adds an item to the row under construction.
+/// Adds an item (column, coefficient) to the row under construction.
 egraph_status eg_lp_rows_item(eg_lp_rows *rows, uint32_t column, double coefficient);
 /// Ends the row under construction.
 egraph_status eg_lp_rows_end(eg_lp_rows *rows, double lower);
@@ -49,7 +49,7 @@ egraph_status eg_lp_create(egraph_allocator alloc, uint32_t columns, const doubl
                            eg_lp **out);
 void eg_lp_destroy(eg_lp *lp);
 EG_HOLDER_DEFINE(eg_lp)
-/// Copies the rows. A column may appear once in a row.
+/// Adds copies of rows to a program. A column may appear once in a row.
 egraph_status eg_lp_add_rows(eg_lp *lp, const eg_lp_rows *rows);
 /// Sets the upper bound of a column to 0.
 egraph_status eg_lp_fix_zero(eg_lp *lp, uint32_t column);

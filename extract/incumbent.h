@@ -31,18 +31,18 @@ typedef struct eg_part_clock {
   double since;             // CPU seconds of this thread
 } eg_part_clock;
 
-/// Starts with `part`; keeps the seconds counted before.
+/// Starts the clock in a part of the solve; keeps the seconds counted before.
 void eg_part_clock_start(eg_part_clock *clock, egraph_extract_part part);
 /// Counts the time since the last change and returns the part that ran. Afterwards
 /// `clock` may be read and started again, in another thread too.
 egraph_extract_part eg_part_clock_stop(eg_part_clock *clock);
-/// Starts `part` and returns the part that ran before, for eg_part_back. `clock` may be
-/// NULL: the time is not counted. Takes about 0.3 us.
+/// Counts time for `part` from now on and returns the part that ran before, for
+/// eg_part_back. `clock` may be NULL: the time is not counted. Takes about 0.3 us.
 egraph_extract_part eg_part_enter(eg_part_clock *clock, egraph_extract_part part);
 static inline void eg_part_back(eg_part_clock *clock, egraph_extract_part before) {
   (void)eg_part_enter(clock, before);
 }
-/// EG_TRY of a call whose time counts for a part.
+/// Runs EG_TRY of a call and counts its time for a part of the solve.
 #define EG_TRY_IN_PART(clock, part, call)                                                \
   do {                                                                                   \
     egraph_extract_part eg_before_ = eg_part_enter((clock), (part));                     \
@@ -50,7 +50,7 @@ static inline void eg_part_back(eg_part_clock *clock, egraph_extract_part before
     eg_part_back((clock), eg_before_);                                                   \
     if (eg_status_ != EGRAPH_OK) return eg_status_;                                      \
   } while (0)
-/// Adds the seconds of `from`, which is stopped. `to` may be NULL.
+/// Adds the seconds of clock `from`, which is stopped, to `to`. `to` may be NULL.
 void eg_part_clock_merge(eg_part_clock *to, const eg_part_clock *from);
 
 // ---- the best solution, the bound, the limits -------------------------------------
@@ -92,12 +92,12 @@ EG_OWNER_DEFINE_MEMBERS(eg_incumbent, (eg_u32s, choice, stack, cursor, trial),
 /// Returns the greatest common divisor of the costs when they are integers whose sum is
 /// exact in a double; else 0.
 double eg_cost_unit_of(const eg_extract_problem *problem);
-/// Returns the least multiple of the unit that is not below `bound`, up to rounding; unit
-/// 0: returns `bound`.
+/// Returns the least multiple of the unit of costs that is not below `bound`, up to
+/// rounding; unit 0: returns `bound`.
 static inline double eg_round_to_unit(double bound, double unit) {
   return unit > 0 && isfinite(bound) ? ceil(bound / unit - 1e-6) * unit : bound;
 }
-/// Starts the clock. Borrows both pointers. Fails with EGRAPH_E_MEMORY.
+/// Starts an incumbent and its clock. Borrows both pointers. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_incumbent_init(eg_incumbent *incumbent, egraph_allocator alloc,
                                 const eg_extract_problem *problem,
                                 const eg_extract_options *options);
@@ -117,7 +117,7 @@ void eg_incumbent_raise(eg_incumbent *incumbent, double bound);
 /// Returns the cutoff: only solutions strictly below it are of interest. It is the next
 /// multiple of the unit below the cost, or the cost less a relative 1e-9.
 double eg_incumbent_cutoff(const eg_incumbent *incumbent);
-/// Returns the cutoff that belongs to a cost of this problem or of a part of it.
+/// Returns the cutoff for a best cost of this problem or of a part of it.
 double eg_incumbent_cutoff_of(const eg_incumbent *incumbent, double cost);
 /// True once the work or a deadline, here or of an outer problem, has passed, the gap is
 /// small enough, or the caller wants to stop; calls progress at most ten times a second.
@@ -129,7 +129,7 @@ void eg_incumbent_count(eg_incumbent *incumbent, uint64_t steps);
 uint64_t eg_incumbent_work_left(const eg_incumbent *incumbent);
 /// Returns the seconds to the earliest deadline, for code whose steps cannot be counted.
 double eg_incumbent_seconds_left(const eg_incumbent *incumbent);
-/// Returns the earliest of the deadlines, a time of eg_clock_seconds().
+/// Returns the earliest deadline, here or of an outer problem (eg_clock_seconds()).
 double eg_incumbent_deadline(const eg_incumbent *incumbent);
 
 // ---- patience of a step -----------------------------------------------------------
@@ -145,8 +145,8 @@ typedef struct eg_patience {
 /// True when the deadline has passed or the incumbent stops. Reads the clock each time,
 /// and may call progress: call it at most some 1,000 times a second.
 bool eg_patience_ended(const eg_patience *patience);
-/// Returns the deadline of the incumbent, with the incumbent itself to ask for other
-/// reasons to stop.
+/// Returns limits for a step of the search: the deadline of the incumbent, and the
+/// incumbent to ask for other reasons to stop.
 eg_patience eg_patience_of(struct eg_incumbent *incumbent);
 
 #endif

@@ -95,8 +95,8 @@ static egraph_status join_set(eg_plain_proof *proof, uint32_t class) {
   return eg_u32s_push(&proof->set, class);
 }
 
-/// Ensures that some child of `node` is in the set: a child without derivation joins if
-/// none is. *out_leans: false when there is no such child.
+/// Ensures that some child of `node` is in proof->set: a child without derivation joins
+/// if none is. *out_leans: false when there is no such child.
 static egraph_status lean_on_child(eg_plain_proof *proof, uint32_t node,
                                    bool *out_leans) {
   const eg_extract_problem *problem = proof->problem;
@@ -112,8 +112,8 @@ static egraph_status lean_on_child(eg_plain_proof *proof, uint32_t node,
   return *out_leans ? join_set(proof, child) : EGRAPH_OK;
 }
 
-/// Grows the set until every node of its classes is in the cut or has a child in the set.
-/// Classes of the set have no derivation, so such a child always exists.
+/// Grows proof->set until every node of its classes is in the cut or has a child in the
+/// set. Classes of the set have no derivation, so such a child always exists.
 static egraph_status grow_set(eg_plain_proof *proof) {
   for (size_t at = 0; at < proof->set.len; at++) {
     uint32_t class = proof->set.data[at];
@@ -209,8 +209,8 @@ static egraph_status write_row_record(eg_plain_proof *proof, double weight,
   return eg_text_status(&proof->text);
 }
 
-/// True in the common case: all alive nodes of one class are above, and all nodes below
-/// use this class.
+/// True when a row is (sum of a class's alive nodes) >= (sum of nodes that use the
+/// class), the common case.
 static bool is_child_row(const eg_plain_proof *proof, uint32_t child,
                          const uint32_t *below, uint32_t below_count) {
   EG_EACH_MEMBER(&proof->index, child, member) {
@@ -221,7 +221,7 @@ static bool is_child_row(const eg_plain_proof *proof, uint32_t child,
   return true;
 }
 
-/// True when all alive users of the class are above, and the nodes below are its nodes.
+/// True when a row is (sum of the class's alive users) >= (sum of its nodes).
 static bool is_usage_row(const eg_plain_proof *proof, uint32_t class) {
   if (proof->needed_at.data[class] != 0) return false;
   EG_EACH_USER(&proof->index, class, user) {
@@ -398,7 +398,7 @@ egraph_status eg_plain_proof_split(eg_plain_proof *proof, eg_proof_split side,
   return EGRAPH_OK;
 }
 
-/// Brings back nodes dropped and needs added at the present depth or below.
+/// Brings back nodes dropped and classes needed since the present depth of splits.
 static void undo_below(eg_plain_proof *proof) {
   for (size_t n = 0; n < proof->gone_at.len; n++)
     if (proof->gone_at.data[n] > proof->splits.len) proof->gone_at.data[n] = 0;

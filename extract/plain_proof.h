@@ -63,9 +63,9 @@ egraph_status eg_plain_proof_worse(eg_plain_proof *proof, uint32_t n, uint32_t m
                                    bool *out_gone);
 /// Starts a weighted sum of rows.
 egraph_status eg_plain_proof_begin(eg_plain_proof *proof);
-/// Adds the row (sum of `above`) >= 1. If `below` (nodes of one class) is not empty, the
-/// row is (sum of `above`) >= (sum of `below`). Leaves out a row that it cannot explain.
-/// O(nodes + edges) at most.
+/// Adds to the weighted sum the row (sum of `above`) >= 1. If `below` (nodes of one
+/// class) is not empty, the row is (sum of `above`) >= (sum of `below`). Leaves out a row
+/// that it cannot explain. O(nodes + edges) at most.
 egraph_status eg_plain_proof_row(eg_plain_proof *proof, double weight,
                                  const uint32_t *above, uint32_t above_count,
                                  const uint32_t *below, uint32_t below_count);
@@ -74,13 +74,14 @@ egraph_status eg_plain_proof_row(eg_plain_proof *proof, double weight,
 /// final prices.
 egraph_status eg_plain_proof_cuts(eg_plain_proof *proof, const uint32_t *part,
                                   const eg_cuts *cuts, double *price);
-/// Ends the sum and drops the nodes that the sum rules out; sets proof->closed when the
-/// sum reaches the target.
+/// Ends the weighted sum of rows and drops the nodes that the sum rules out; sets
+/// proof->closed when the sum reaches the target.
 egraph_status eg_plain_proof_end(eg_plain_proof *proof);
-/// Splits the state in two by a class or node; the search continues on side `side`.
+/// Splits the current case of the proof in two by a class or node; the search continues
+/// with case `side`.
 egraph_status eg_plain_proof_split(eg_plain_proof *proof, eg_proof_split side,
                                    uint32_t item);
-/// Closes the current state, or marks the proof as failed, and goes to the next state.
+/// Closes the current case, or marks the proof as failed, and goes to the next case.
 egraph_status eg_plain_proof_close(eg_plain_proof *proof);
 
 static inline bool eg_plain_proof_has(const eg_plain_proof *proof, uint32_t node) {

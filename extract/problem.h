@@ -18,8 +18,8 @@
 
 #define EG_EXTRACT_NONE UINT32_MAX
 
-/// Nodes in compressed rows: the children of node n are children[child_begin[n] ..
-/// child_begin[n+1]).
+/// Nodes in compressed rows: the children of node n are children[child_begin[n]
+/// .. child_begin[n+1]).
 typedef struct eg_extract_problem {
   uint32_t class_count;
   eg_u32s node_class;  // [nodes]
@@ -32,7 +32,7 @@ typedef struct eg_extract_problem {
 egraph_status eg_extract_problem_init(eg_extract_problem *problem,
                                       egraph_allocator alloc);
 void eg_extract_problem_deinit(eg_extract_problem *problem);
-/// Leaves `class_count` empty classes, and no root; keeps the memory.
+/// Leaves `class_count` classes without nodes, and no root; keeps the problem's memory.
 void eg_extract_problem_clear(eg_extract_problem *problem, uint32_t class_count);
 /// Adds a class and returns its number.
 egraph_status eg_extract_problem_add_class(eg_extract_problem *problem, uint32_t *out);

@@ -133,7 +133,7 @@ static egraph_status try_longest(chooser *c, double longest, eg_interop_choice *
 }
 
 /// Tries every t as the longest stage time, except a t that a larger one within epsilon
-/// covers. Stops when (micro-batches - 1) * t alone is above the best result.
+/// covers. Stops when micro-batches * t alone is at least the best result.
 static egraph_status try_all(chooser *c, eg_interop_choice *out) {
   double tried = -INFINITY;
   for (size_t i = 0; i < c->longest.len; i++) {

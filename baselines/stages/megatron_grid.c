@@ -16,7 +16,8 @@ enum { MOST_CHUNKS = 8, MOST_LAYERS = 128 };
 
 EG_VEC_DEFINE(places, eg_stage_place);
 
-/// A point of the grid: t, p, d; chunks of a stage.
+/// A point of the grid: numbers of tensor parallel devices, pipeline stages, replicas
+/// (data), and chunks of a stage.
 typedef struct point {
   uint32_t tensor, stages, data, chunks;
   eg_stage_roles roles;
@@ -92,8 +93,8 @@ static double room_of_part(const grid *g, const eg_staged_row *row, uint32_t chu
   return most - row->excess / chunks;
 }
 
-/// Plans a point for the shortest time. If this plan does not fit, but would be the best,
-/// plans the point again for the available memory and adds another row.
+/// Plans a point of the grid for the shortest time. If this plan does not fit, but would
+/// be the best, plans the point again for the available memory and adds another row.
 static egraph_status add_fitting(grid *g, point at) {
   size_t before = g->out->rows.len;
   EG_TRY(add_point(g, &at));
@@ -113,7 +114,7 @@ static egraph_status add_fitting(grid *g, point at) {
   return status;
 }
 
-/// Adds data parallelism with and without ZeRO-1, if there are several replicas.
+/// Adds a grid point without ZeRO-1 and, if there are several replicas, with it.
 static egraph_status add_roles(grid *g, point at) {
   at.roles = EG_STAGE_DATA;
   EG_TRY(add_fitting(g, at));
@@ -122,7 +123,7 @@ static egraph_status add_roles(grid *g, point at) {
   return add_fitting(g, at);
 }
 
-/// Adds all numbers of chunks for which layers and micro-batches divide evenly.
+/// Adds a grid point for all numbers of chunks that divide layers and micro-batches.
 static egraph_status add_chunks(grid *g, point at) {
   uint32_t layers = eg_layered_count(g->planner.layered),
            micro_batches = g->planner.call->training->micro_batches;

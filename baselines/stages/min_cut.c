@@ -70,8 +70,8 @@ static egraph_status add_net(hyper *out, double bytes, const uint32_t *pins,
   return eg_u32s_push(&out->begin, (uint32_t)out->pins.len);
 }
 
-/// Builds the hypergraph of `count` vertices to which a map sends the vertices of another
-/// hypergraph.
+/// Builds the hypergraph of `count` vertices to which a map sends the vertices of
+/// another hypergraph.
 static egraph_status map_hyper(const hyper *from, const uint32_t *map, uint32_t count,
                                hyper *out) {
   eg_u32s seen;
@@ -266,7 +266,7 @@ static void refine(halver *h) {
 }
 
 /// Grows side 0 from a vertex, always by the vertex with the highest gain, until it has
-/// its share.
+/// `share` of the weight.
 static void grow_side(halver *h, uint32_t start, double share) {
   for (uint32_t v = 0; v < h->of->vertices; v++)
     h->side.data[v] = 1;
@@ -295,7 +295,7 @@ static egraph_status resize(halver *h, const hyper *of) {
   return eg_u32s_resize(&h->count[1], of->bytes.len);
 }
 
-/// Finds the best cut of several starts.
+/// Grows a side from several start vertices, and keeps the best cut.
 static void find_best_start(halver *h, double share) {
   double best_cut = INFINITY, best_excess = INFINITY;
   for (uint32_t i = 0; i < STARTS && i < h->of->vertices; i++) {
@@ -352,7 +352,7 @@ static egraph_status join_pairs(hyper *h, uint32_t *out_count) {
   return EGRAPH_OK;
 }
 
-/// Adds levels until few vertices are left or joining removes too few.
+/// Adds coarser hypergraphs until few vertices are left or joining removes too few.
 static egraph_status coarsen(hypers *levels) {
   for (;;) {
     hyper *finest = &levels->data[levels->len - 1], next;

@@ -11,7 +11,7 @@
 typedef struct eg_machine_shape {
   uint32_t nodes, width;
 } eg_machine_shape;
-/// Finds the shape. Fails with EGRAPH_E_UNSUPPORTED for machines with more than two axes.
+/// Finds nodes and devices. Fails with EGRAPH_E_UNSUPPORTED for more than two axes.
 egraph_status eg_machine_shape_of(const eg_machine *machine, eg_machine_shape *out);
 
 // The roles of the devices of a stage.

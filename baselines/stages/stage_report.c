@@ -19,8 +19,8 @@ typedef struct run {
   eg_pipeline_schedule schedule;
   eg_u32s peaks;                // [stages]
   eg_doubles forward, backward; // [parts]
-  // [stages] together: seconds of a micro-batch in all chunks, with its share of the
-  // update
+  // [stages] together: seconds of a micro-batch in all chunks, with its share of
+  // the update
   eg_doubles update, together, bytes;
   messages activations, gradients; // [parts - 1]
 } run;
@@ -81,7 +81,8 @@ static egraph_status list_messages(run *r) {
   return EGRAPH_OK;
 }
 
-/// Adds up a stage: its devices hold all its chunks, and any chunk may be in flight.
+/// Adds up seconds and bytes of a stage: devices hold all its chunks, and any chunk may
+/// be in flight.
 static egraph_status add_up_stage(run *r, uint32_t stage) {
   double update = 0, fixed = 0, flight = 0, together = 0;
   for (uint32_t part = stage; part < r->parts; part += r->choice->stages) {
@@ -123,8 +124,8 @@ static egraph_status simulate_row(run *r, eg_staged_row *row) {
   return EGRAPH_OK;
 }
 
-/// Fills a row by Alpa's formula. If stages have chunks, a micro-batch passes a stage in
-/// the time of one chunk.
+/// Fills a row (a pipeline) by Alpa's formula. If stages have chunks, a micro-batch
+/// passes a stage in the time of one chunk.
 static void judge_row(const run *r, eg_staged_row *row) {
   double sum = 0, longest = 0, chunks = r->choice->chunks;
   for (uint32_t s = 0; s < r->choice->stages; s++) {

@@ -34,7 +34,7 @@ typedef struct eg_staged_row {
 } eg_staged_row;
 EG_VEC_DEFINE(eg_staged_rows, eg_staged_row);
 
-/// A stage of the best row.
+/// A stage of the best pipeline.
 typedef struct eg_staged_stage {
   uint32_t first,
       last; // layers of all its chunks; layers in between may belong to others

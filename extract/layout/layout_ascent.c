@@ -108,7 +108,8 @@ static egraph_status sort_values(ascent *a) {
 // The rank of a factor in a pass is 2 * position for the producers of a value, and 2 *
 // position + 1 for its arborescences; ties, seams and cuts come last.
 
-/// True when the other end of a link comes later in the pass than the current end.
+/// True when the link, seen from one end (`at_producers` or far), leads to a
+/// later factor.
 static bool is_later(const ascent *a, const eg_link *link, bool at_producers,
                      bool forward) {
   bool is_tree = link->kind <= EG_LINK_SOURCE;
@@ -117,9 +118,10 @@ static bool is_later(const ascent *a, const eg_link *link, bool at_producers,
   return (far > near) == (at_producers == forward);
 }
 
-/// Hands a part of the costs of a link's labels, above the least cost of the factor just
-/// solved, to the link's other end. Deletes a label that is out of reach: otherwise its
-/// price would grow without end, and its rounding errors would hide other differences.
+/// Hands a part of the costs of a link's labels (the values of a variable that two
+/// factors share), above the least cost of the factor just solved, to the link's other
+/// end. Deletes a label that is in no better solution: its price would grow without end,
+/// and its rounding errors would hide other differences.
 static void hand_over(ascent *a, const eg_link *link, bool at_producers, double least,
                       double part) {
   assert(part > 0 && part <= 1);
@@ -135,7 +137,7 @@ static void hand_over(ascent *a, const eg_link *link, bool at_producers, double 
   }
 }
 
-/// Hands the costs of all links of the factor just solved to their other ends.
+/// Passes costs of the factor just solved to the factors at the other ends of its links.
 static void hand_on(ascent *a, const uint32_t *links, uint32_t count, bool at_producers,
                     bool forward, double least) {
   uint32_t later = 0;
@@ -206,7 +208,8 @@ static void pass_seams(ascent *a) {
   }
 }
 
-/// Visits the ties, seams and cuts in a pass.
+/// Solves the factors of ties, seams (where copies of a block meet) and cuts in a pass,
+/// and passes their costs on.
 static void pass_others(ascent *a, bool forward) {
   pass_last(a, &a->factors.links_of_tie, eg_factor_tie, forward);
   pass_seams(a);
@@ -256,8 +259,8 @@ static void find_distances(ascent *a, uint32_t value) {
   }
 }
 
-/// Estimates the cost of producing a value in this layout; INFINITY when a tie has
-/// another layout.
+/// Estimates the cost of producing a value in this layout; INFINITY when a tie already
+/// has another layout.
 static double price_of_layout(const ascent *a, uint32_t value, uint32_t layout) {
   const eg_layout_factors *f = &a->factors;
   double price = 0;
@@ -332,8 +335,8 @@ static egraph_status decode(ascent *a) {
 
 // ---- excess -------------------------------------------------------------------------
 
-/// Records, for each label of a link whose far end has just been solved, how much its
-/// least cost exceeds the least cost of the far end.
+/// Records, for each label of a link, how much its least cost exceeds the least cost of
+/// the factor at the link's far end, which has just been solved.
 static void record_link(const eg_layout_factors *f, uint32_t number, double least,
                         eg_doubles *excess) {
   const eg_link *link = &f->links.data[number];
@@ -352,8 +355,8 @@ static void record_rows(eg_layout_factors *f, const eg_layout_rows *links,
   }
 }
 
-/// Solves all far ends. For each label of a link, finds how much its least cost exceeds
-/// the least cost of the far end.
+/// Solves the factors at the far ends of all links. For each label of a link, finds how
+/// much its least cost exceeds the least cost of that factor.
 static egraph_status solve_far_ends(eg_layout_factors *f, eg_doubles *excess) {
   EG_TRY(eg_doubles_resize(excess, f->price.len));
   for (uint32_t t = 0; t < f->trees.len; t++) {
@@ -369,7 +372,8 @@ static egraph_status solve_far_ends(eg_layout_factors *f, eg_doubles *excess) {
   return EGRAPH_OK;
 }
 
-/// Sums the excess of the factors around a strategy, each counted once.
+/// Sums, over the factors that a strategy occurs in, the cost of its labels above the
+/// least cost of the factor; counts each factor once.
 static double excess_around(const eg_layout_factors *f, const eg_doubles *excess,
                             uint32_t s) {
   const eg_layout_problem *p = f->view->problem;
@@ -416,7 +420,7 @@ static egraph_status fill_arc_excess(eg_layout_factors *f, eg_doubles *out) {
     double least;
     EG_TRY(eg_factor_tree(f, t, &least));
     for (uint32_t i = 0; i < f->arc_number.len; i++) {
-      // If a value has several trees, any of them may use the arc
+      // If a value has several arborescences, any of them may use the arc
       double excess = eg_factor_arc(f, i) - least;
       double *least_excess = &out->data[f->arc_number.data[i]];
       if (excess < *least_excess) *least_excess = excess;
@@ -425,7 +429,8 @@ static egraph_status fill_arc_excess(eg_layout_factors *f, eg_doubles *out) {
   return EGRAPH_OK;
 }
 
-/// Fills the excess of all active strategies and arcs. Solves every factor twice.
+/// Fills lower bounds of the cost of solutions with each active strategy or arc, above
+/// the bound (the excess). Solves every factor twice.
 static egraph_status fill_excess(ascent *a, eg_layout_excess *out) {
   eg_layout_factors *f = &a->factors;
   const eg_layout_problem *p = f->view->problem;
@@ -455,8 +460,8 @@ static bool is_closed(const ascent *a) {
   return a->search->bound >= eg_layout_search_cutoff(a->search);
 }
 
-/// True for an open problem. Its bound holds for rows of copies; its own solutions may
-/// cost less than this bound.
+/// True when one block represents a row of copies (an open problem). The bound then holds
+/// for rows of copies; solutions of the problem itself may cost less.
 static bool is_of_open_problem(const ascent *a) { return a->search->view->seams != NULL; }
 
 /// Returns the largest rounding error of the bound, a sum of many terms.
@@ -506,9 +511,9 @@ static egraph_status climb_at_prices(ascent *a, int passes) {
   return EGRAPH_OK;
 }
 
-/// Checks by a few passes whether limits can be kept: minimizes the sum of limited
-/// measures at these prices, without the objective. Offers solutions that need little of
-/// these measures.
+/// Checks by a few passes whether memory limits can be kept: minimizes the sum of limited
+/// memory at these prices, without the objective. Offers solutions that need little of
+/// this memory.
 static egraph_status check_limits_at(ascent *a, const double *price) {
   a->weights.objective_weight = 0;
   memcpy(a->weights.price, price, sizeof a->weights.price);
@@ -529,7 +534,7 @@ static egraph_status check_limits_at(ascent *a, const double *price) {
   return EGRAPH_OK;
 }
 
-/// Checks each limit alone, then all limits together, each measure divided by its limit.
+/// Checks each memory limit alone, then the sum of (a row's memory) / (its limit).
 static egraph_status check_limits(ascent *a) {
   double together[EG_LAYOUT_MEMORY_ROWS] = {0};
   for (uint32_t i = 0; i < a->weights.limits && !a->infeasible; i++) {
@@ -543,7 +548,7 @@ static egraph_status check_limits(ascent *a) {
   return EGRAPH_OK;
 }
 
-/// Raises one measure's price until a solution keeps the limit, then bisects.
+/// Raises the price of the one limited memory row until a solution fits, then bisects.
 static egraph_status try_prices_of_one(ascent *a) {
   double limit = a->search->task->limit[a->weights.limited[0]], low = 0, high = INFINITY;
   double best = -INFINITY, best_price = 0, *price = &a->weights.price[0];
@@ -570,7 +575,7 @@ static egraph_status try_prices_of_one(ascent *a) {
   return EGRAPH_OK;
 }
 
-/// Finds prices of several measures by cutting planes; greedy solutions are the cuts.
+/// Finds prices of several limited rows of memory by cuts, which greedy solutions give.
 static egraph_status try_prices_of_several(ascent *a) {
   double best = -INFINITY, best_price[EG_LAYOUT_MEMORY_ROWS] = {0};
   EG_OWNED(eg_layout_prices, prices);

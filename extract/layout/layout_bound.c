@@ -112,8 +112,8 @@ static void write_solution(const eg_layout_solution *solution, eg_text *text) {
 
 // ---- dual ---------------------------------------------------------------------------
 
-/// Numbers the links: a USE link by its position among the inputs of its operator with
-/// the same value, a ROOT link by its root.
+/// Fills the number of each link in a certificate: a USE link gets its position among the
+/// inputs of its operator with the same value, a ROOT link its root.
 static egraph_status number_uses(const eg_layout_factors *f, eg_u32s *nth) {
   const eg_layout_problem *p = f->view->problem;
   EG_TRY(eg_u32s_resize(nth, f->links.len));
@@ -359,7 +359,7 @@ static bool produces(const eg_layout_problem *p, uint32_t strategy, uint32_t val
   return place >= p->place_begin.data[value] && place < p->place_begin.data[value + 1];
 }
 
-/// The potentials of one end of a seam, by layout.
+/// Multipliers, by layout, of one of the four values where copies of a block meet.
 typedef struct end {
   uint32_t value;
   double times;
@@ -367,8 +367,9 @@ typedef struct end {
   const uint8_t *impossible;
 } end;
 
-/// Adds the potentials to the costs of the strategies that produce the value, less the
-/// least potential: costs stay >= 0, and one of these strategies is always chosen.
+/// Adds the multipliers (potentials) of an end of a seam to the costs of strategies that
+/// produce its value, less the least: costs stay >= 0, and one of these strategies is
+/// always chosen.
 static void add_end(opener *o, const end *e) {
   assert(e->times != 0);
   eg_layout_problem *p = o->problem;

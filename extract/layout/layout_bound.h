@@ -46,22 +46,23 @@ egraph_status eg_layout_certificate_write(const eg_layout_problem *problem,
                                           eg_text *text);
 
 // ---- bounds -------------------------------------------------------------------------
-// The bound of an ascent alone, proven by the Lagrangian decomposition of
-// layout_factors.h. The bound uses no solution, deletes no item because of its cost, and
-// uses ties only by their multipliers. Therefore it holds for every problem that is
-// composed of such parts and in which the same prices add up. (Exception: a row of equal
-// blocks that this problem represents by one block tied to itself; see open problems
-// below.)
+// The functions below compute a bound by dual ascent alone, proven by the Lagrangian
+// decomposition of layout_factors.h. The bound uses no solution, deletes nothing because
+// of its cost, and uses ties only by their multipliers. Therefore it holds for every
+// problem that is composed of such parts and in which the same prices add up. (Exception:
+// a row of equal blocks that this problem represents by one block tied to itself; see
+// open problems below.)
 //
-// The presolve ignores ties. It deletes places that cannot be derived or are not needed.
+// The presolve ignores ties. It deletes layouts of values that cannot be produced or are
+// not needed.
 
 typedef struct eg_layout_bound_options {
   uint64_t work_limit;       // steps (base/work.h), the first limit; 0: none
   double time_limit_seconds; // > 0
   const double *price;       // [memory rows] per unit, >= 0, of the last solve; NULL: 0
   const uint32_t *target;    // [value] a solution, which limits the bound; NULL: none
-  // Receives potentials; holds the seams of an open problem. The bound then holds for
-  // rows of copies, and no dual is written. NULL: none
+  // NULL, or the seams where copies of a block meet; receives multipliers of their
+  // layouts. The bound then holds for every row of copies, and no dual is written
   eg_layout_potentials *potentials;
   uint64_t *done; // as eg_layout_options.done
 } eg_layout_bound_options;
@@ -72,8 +73,9 @@ typedef struct eg_layout_bounded {
   uint64_t work;                       // steps done
 } eg_layout_bounded;
 
-/// Computes the bound. When there are solutions, fills `dual` (initialized, or NULL) with
-/// the proof. Fails with EGRAPH_E_ARGUMENT (options), EGRAPH_E_MEMORY.
+/// Computes a lower bound of the cost. When there are solutions, fills `dual`
+/// (initialized, or NULL) with the proof. Fails with EGRAPH_E_ARGUMENT
+/// (options), EGRAPH_E_MEMORY.
 egraph_status eg_layout_bound(egraph_allocator alloc, const eg_layout_problem *problem,
                               const eg_layout_bound_options *options,
                               eg_layout_bounded *out, eg_layout_dual *dual);
@@ -109,18 +111,18 @@ typedef struct eg_open_options {
   uint64_t *done; // as eg_layout_options.done
 } eg_open_options;
 
-/// Computes a bound of all rows of copies by dual ascent, and fills the potentials, which
-/// are initialized with the seams and empty. Bound INFINITY: there is no row. The problem
-/// must have no memory limits. *out_work: steps done. Fails with EGRAPH_E_ARGUMENT
-/// (options, seams), EGRAPH_E_MEMORY.
+/// Computes by dual ascent a lower bound of the cost of all rows of copies of a block,
+/// and fills the potentials (multipliers), which are initialized with the seams and
+/// empty. Bound INFINITY: there is no row. The problem must have no memory limits.
+/// *out_work: steps done. Fails with EGRAPH_E_ARGUMENT (options, seams), EGRAPH_E_MEMORY.
 egraph_status eg_layout_open_climb(egraph_allocator alloc,
                                    const eg_layout_problem *problem,
                                    const eg_open_options *options,
                                    eg_layout_potentials *potentials, double *out_bound,
                                    uint64_t *out_work);
-/// Computes a bound of all rows of copies by exact search of the open problem, after it
-/// has added the costs of the potentials to the problem. Fails as eg_layout_open_climb,
-/// and with EGRAPH_E_INTERNAL.
+/// Computes a lower bound of the cost of all rows of copies of a block by exact search,
+/// after it has added the potentials to the costs of the problem. Fails as
+/// eg_layout_open_climb, and with EGRAPH_E_INTERNAL.
 egraph_status eg_layout_open_search(egraph_allocator alloc, eg_layout_problem *problem,
                                     const eg_open_options *options,
                                     const eg_layout_potentials *potentials,

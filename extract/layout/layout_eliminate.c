@@ -40,14 +40,14 @@ typedef struct encoding {
   eg_layout_factors *factors;
   const eg_doubles *arc_excess, *strategy_excess;
   eg_cost_network *network; // empty; its maker has room and rows
-  // Variables of the network, or EG_LAYOUT_NONE:
+  // Numbers of the network's variables, or EG_LAYOUT_NONE:
   eg_u32s source, set; // [value]
   eg_u32s need;        // [link]
   double bound;        // bound of every solution
   // false: a value has too many layouts or an operator too many inputs, and the network
   // is incomplete
   bool fits;
-  // State while the producers of a value are joined:
+  // State while the relation over a value's producers is built:
   eg_u32s uses;   // links of their inputs and cuts
   eg_u32s vars;   // variables of their relation: source, then the needs of `uses`
   eg_labels row;  // labels of one strategy in the relation
@@ -64,7 +64,7 @@ static double *costs_of(const encoding *e, uint32_t var) {
   return eg_cost_network_costs(e->network, var);
 }
 
-/// Adds a row of two labels to the current relation, if it has a finite cost.
+/// Adds a row (a pair of values of two variables) to the relation, if its cost is finite.
 static egraph_status add_pair_row(encoding *e, uint32_t a, uint32_t b, double cost) {
   const uint16_t row[] = {(uint16_t)a, (uint16_t)b};
   return cost < INFINITY ? eg_relation_add(&e->network->maker, row, 0, cost) : EGRAPH_OK;
@@ -72,7 +72,8 @@ static egraph_status add_pair_row(encoding *e, uint32_t a, uint32_t b, double co
 
 // ---- strategies ---------------------------------------------------------------------
 
-/// True when a strategy may be chosen; *out_cost is its cost above the cheapest.
+/// True when solutions with a strategy may cost less than the search's limit (room);
+/// *out_cost is its cost above the value's cheapest strategy.
 static bool may_choose(encoding *e, uint32_t strategy, double *out_cost) {
   eg_relation_maker *maker = &e->network->maker;
   if (!e->factors->active->strategy.data[strategy]) return false;
@@ -81,8 +82,8 @@ static bool may_choose(encoding *e, uint32_t strategy, double *out_cost) {
   return eg_relation_has_room(maker, *out_cost);
 }
 
-/// Lists the variables of a value's producers: its source, and a need of every input and
-/// cut of an operator.
+/// Lists the variables of a value's producers: the layout of the value (source), the
+/// layout that each input of an operator needs, a flag for each cut.
 static egraph_status list_vars(encoding *e, uint32_t value) {
   assert(e->source.data[value] != NONE);
   const eg_layout_factors *f = e->factors;
@@ -97,7 +98,7 @@ static egraph_status list_vars(encoding *e, uint32_t value) {
   return eg_labels_resize(&e->row, e->vars.len);
 }
 
-/// Fills the labels for a value that is not produced: it needs no input.
+/// Fills the row of labels for the case that a value is not produced: it needs no input.
 static void fill_nothing(encoding *e, uint32_t value) {
   const eg_layout_factors *f = e->factors;
   e->row.data[0] = (uint16_t)eg_layout_layout_count(f->view->problem, value);
@@ -106,7 +107,7 @@ static void fill_nothing(encoding *e, uint32_t value) {
         (uint16_t)(eg_link_labels(f, &f->links.data[e->uses.data[i]]) - 1);
 }
 
-/// Fills the labels of a strategy; other operators need no input and are in no cut.
+/// Fills the row of labels of a strategy: the value's other operators are not chosen.
 static void fill_row(encoding *e, uint32_t s) {
   assert(e->row.len == e->vars.len);
   const eg_layout_factors *f = e->factors;
@@ -127,8 +128,8 @@ static void fill_row(encoding *e, uint32_t s) {
   }
 }
 
-/// Adds the variables of a value's producers, with the least cost of each source; marks
-/// the layouts that its strategies need.
+/// Adds the variable for the layout in which a value is produced, with the least cost of
+/// each layout; marks the layouts that its strategies need.
 static egraph_status add_source(encoding *e, uint32_t value) {
   const eg_layout_factors *f = e->factors;
   const eg_layout_problem *p = f->view->problem;
@@ -175,7 +176,7 @@ static egraph_status add_producers(encoding *e, uint32_t value) {
   return eg_cost_network_finish(e->network);
 }
 
-/// Finds the cheapest strategy of a value that has the labels in `label_of`
+/// Finds the cheapest strategy of a value that agrees with the solution `label_of`
 /// ([variables]), or NONE.
 static egraph_status decode_strategy(encoding *e, uint32_t value,
                                      const uint16_t *label_of, uint32_t *out) {
@@ -199,8 +200,9 @@ static egraph_status decode_strategy(encoding *e, uint32_t value,
 
 // ---- layout sets --------------------------------------------------------------------
 
-/// Adds the relation of a user of the current value: need(u), set(v). The cost of a set
-/// is (its cheapest label for the user) - (the user's cheapest label of all).
+/// Adds the relation of a reader of the current value: the layout it needs, need(u), and
+/// the set of layouts provided, set(v). The cost of a set is (its cheapest label for the
+/// reader) - (the reader's cheapest label of all).
 static egraph_status add_use(encoding *e, uint32_t link) {
   assert(e->need.data[link] != NONE);
   const eg_layout_provision *h = &e->provision;
@@ -341,8 +343,8 @@ static egraph_status mark_roots(encoding *e) {
   return EGRAPH_OK;
 }
 
-/// Fills the network with the active strategies and arcs that have room; records the
-/// other ones as left out.
+/// Fills the network with the active strategies and arcs that cost at most the maker's
+/// limit above the bound; records the other ones as left out.
 static egraph_status encode_problem(encoding *e) {
   const eg_layout_factors *f = e->factors;
   const eg_layout_problem *p = f->view->problem;
@@ -414,7 +416,7 @@ static void score_variable(eliminator *e, uint32_t var) {
   e->score.data[var] = score;
 }
 
-/// Indexes the remaining variables; variables with a single label are eliminated.
+/// Lists neighbours of the remaining variables; those with a single label are eliminated.
 static void index_variables(eliminator *e) {
   const eg_cost_network *n = &e->network;
   memset(e->near.data, 0, e->near.len * sizeof *e->near.data);
@@ -437,8 +439,8 @@ static void index_variables(eliminator *e) {
     if (e->state.data[v] != GONE) score_variable(e, v);
 }
 
-/// Diffuses costs, which raises the base; then computes the scores of the remaining
-/// variables anew.
+/// Moves costs between relations (diffusion), which raises the bound of every solution;
+/// then computes the scores of the remaining variables anew.
 static egraph_status diffuse(eliminator *e) {
   EG_TRY(eg_cost_network_diffuse(&e->network, PASSES));
   index_variables(e);
@@ -484,7 +486,8 @@ static uint32_t find_smallest(const eg_cost_network *n, uint32_t var) {
   return best;
 }
 
-/// Raises the next relation of a variable, and adds it to the current join.
+/// Adds label costs to the next relation of a variable, and lists it for the
+/// current join.
 static egraph_status hold_next(eliminator *e, uint32_t var, uint32_t *next) {
   eg_cost_network *n = &e->network;
   EG_TRY(eg_u32s_push(&e->joined, *next));
@@ -518,7 +521,7 @@ static egraph_status join_all(eliminator *e, uint32_t var, eg_relation *out) {
   return EGRAPH_OK;
 }
 
-/// Replaces the relations of a variable by their join.
+/// Replaces the relations of an eliminated variable by their join.
 static egraph_status replace_by_result(eliminator *e, uint32_t var, eg_relation *result) {
   assert(e->order.len == e->result.len);
   eg_cost_network *n = &e->network;
@@ -564,7 +567,7 @@ static bool should_stop(eliminator *e) {
   return eg_layout_search_stop(e->search);
 }
 
-/// Eliminates the variables that are present; diffuses whenever relations have grown.
+/// Eliminates variables not put off; `keeps_all`: puts off a variable with a large join.
 static egraph_status eliminate_present(eliminator *e, bool keeps_all) {
   eg_cost_network *n = &e->network;
   n->maker.keeps_all = keeps_all;
@@ -580,7 +583,7 @@ static egraph_status eliminate_present(eliminator *e, bool keeps_all) {
   return EGRAPH_OK;
 }
 
-/// Diffuses until the base stalls.
+/// Moves costs between relations (diffusion) until the bound of every solution stalls.
 static egraph_status diffuse_until_still(eliminator *e) {
   eg_cost_network *n = &e->network;
   double worth = STANDSTILL * (n->maker.room - n->maker.base), before = -INFINITY;
@@ -599,7 +602,7 @@ static egraph_status raise_by_elimination(eliminator *e, double constant, double
                                 bound - 1e-12 * (fabs(bound) + fabs(constant)));
 }
 
-/// Makes variables that were put off present again; true when any variable remains.
+/// Returns variables with large joins to the elimination; true when any variable remains.
 static bool put_back(eliminator *e) {
   bool is_left = false;
   for (uint32_t v = 0; v < e->vars; v++) {
@@ -609,8 +612,8 @@ static bool put_back(eliminator *e) {
   return is_left;
 }
 
-/// Eliminates variables whose joins keep all rows. The limit of rows grows from
-/// FEWEST_CONDENSED to `most`. *out_left: some variables remain.
+/// Eliminates variables whose joins are small enough to keep all rows. This limit of rows
+/// grows from FEWEST_CONDENSED to `most`. *out_left: some variables remain.
 static egraph_status condense(eliminator *e, double constant, uint32_t most,
                               bool *out_left) {
   eg_cost_network *n = &e->network;

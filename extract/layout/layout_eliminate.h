@@ -28,10 +28,10 @@ typedef struct eg_layout_eliminated {
   double sum[EG_LAYOUT_MEASURES]; // sums of this choice
 } eg_layout_eliminated;
 
-/// Offers the best solution found, and raises search->bound to the bound that the
-/// factors' prices and the elimination prove. The elimination ignores cycles and limits:
-/// its bound is valid, but its solution may break them, so the offer checks it. Fails
-/// with EGRAPH_E_MEMORY.
+/// Eliminates the factors' variables: offers the best solution found, and raises
+/// search->bound to the bound that prices and elimination prove. The elimination ignores
+/// cycles and limits: its bound is valid, but its solution may break them, so the offer
+/// checks it. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_eliminate(eg_layout_search *search, eg_layout_factors *factors,
                                   const eg_layout_elimination *options,
                                   eg_layout_eliminated *out);

@@ -58,7 +58,7 @@ static egraph_status invert_rows(eg_layout_rows *rows, size_t row_count,
   return EGRAPH_OK;
 }
 
-/// Sets the weights in one memory row, and adds them to the weights of all rows together.
+/// Sets the weights of one memory row, and adds them to the weights of all memory.
 static void weigh_row(eg_layout_view *view, uint32_t row) {
   const eg_layout_problem *p = view->problem;
   eg_doubles *own = &view->strategy_weight[EG_LAYOUT_ROW + row];
@@ -134,7 +134,8 @@ void eg_layout_view_deinit(eg_layout_view *view) {
 
 enum { EXACT_TERMINALS = 6 };
 #define ROOT_BIT (UINT32_C(1) << 31)
-// An entry of `back` is 0 (not reached), END (a terminal), SPLIT | set, or 2 + arc.
+// An entry of `back` tells how a cheapest tree goes on: 0 (not reached), END (a needed
+// layout), SPLIT | set of needed layouts, or 2 + arc.
 #define END UINT32_C(1)
 #define SPLIT (UINT32_C(1) << 31)
 
@@ -227,8 +228,8 @@ static egraph_status list_needs(eg_layout_evaluator *e, const eg_layout_choice *
   const eg_layout_problem *p = e->view->problem;
   memset(e->need_first.data, 0, e->need_first.len * sizeof(uint32_t));
   e->needs.len = 0;
-  // Adds roots first. Lists are read from the back: roots come last, and terminals before
-  // them may serve them.
+  // Adds the needs of roots first. The lists are read from the back: roots come last, and
+  // layouts that operators need may serve them.
   for (uint32_t r = 0; r < p->root_value.len; r++)
     if (p->root_begin.data[r + 1] - p->root_begin.data[r] == 1)
       EG_TRY(
@@ -251,7 +252,8 @@ static bool serves(const eg_layout_problem *p, uint32_t place, uint32_t item) {
   return false;
 }
 
-/// Lists distinct terminals that neither the source nor another terminal serves.
+/// Lists the distinct needed layouts of a value, except when the layout of production or
+/// another needed layout serves a need.
 static egraph_status list_terminals(eg_layout_evaluator *e, uint32_t value,
                                     uint32_t source) {
   const eg_layout_problem *p = e->view->problem;
@@ -355,7 +357,7 @@ static egraph_status join_exactly(const steiner *t, uint32_t source, uint8_t *ar
 
 // ---- many terminals ----------------------------------------------------------------
 
-/// Computes the distances from all reached places; `back`: the arc that led to each.
+/// Computes distances from all layouts reached so far; `back`: the arc to each layout.
 static void spread_distances(const steiner *t) {
   const eg_layout_problem *p = t->e->view->problem;
   double *far = t->e->table.data;

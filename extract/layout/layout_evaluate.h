@@ -1,7 +1,7 @@
-// Tables of a layout problem for the solver: the strategies of a value, the arcs and
-// users of a place, and the weights of each measure that is minimized or limited (cost,
-// rows of memory). Functions turn chosen strategies into a solution: they find the needed
-// values, the cheapest arcs, and the sums.
+// Tables of a layout problem for the solver: the strategies of a value, the conversions
+// (arcs) and readers of each of its layouts, and the weights of each measure that is
+// minimized or limited (cost, memory). Functions turn chosen strategies into a solution:
+// they find the needed values, the cheapest arcs, and the sums.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_LAYOUT_LAYOUT_EVALUATE_H
 #define EG_EXTRACT_LAYOUT_LAYOUT_EVALUATE_H
@@ -9,8 +9,8 @@
 #include "base/owner.h"
 #include "extract/layout/layout_problem.h"
 
-/// Sums over chosen strategies and arcs, all weights >= 0. The cost is minimized, or a
-/// memory row when no solution keeps the limits; memory rows are limited.
+/// Measures of a solution: sums of weights >= 0 of its strategies and arcs. The cost is
+/// minimized, or a memory row when no solution keeps the limits; memory rows are limited.
 typedef enum eg_layout_measure {
   EG_LAYOUT_COST,
   EG_LAYOUT_MEMORY, // all rows together
@@ -18,17 +18,17 @@ typedef enum eg_layout_measure {
   EG_LAYOUT_MEASURES = EG_LAYOUT_ROW + EG_LAYOUT_MEMORY_ROWS
 } eg_layout_measure;
 
-/// Row i is items begin[i] .. begin[i + 1).
+/// Lists of numbers, one after another: list i is items begin[i] .. begin[i + 1).
 typedef struct eg_layout_rows {
   eg_u32s begin, items;
 } eg_layout_rows;
 EG_OWNER_DEFINE_STATIC(eg_layout_rows, (eg_u32s, begin, items))
-/// Groups items by key[item], which is below `row_count`, or EG_LAYOUT_NONE: the item is
-/// in no row (base/groups.h). Fails with EGRAPH_E_MEMORY.
+/// Groups items 0, 1, ... by key[item], which is below `row_count`, or EG_LAYOUT_NONE:
+/// the item is in no row (base/groups.h). Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_rows_fill(eg_layout_rows *rows, size_t row_count,
                                   const eg_u32s *key);
 
-/// Visits the items of a row.
+/// Visits the items of list `row`.
 #define EG_EACH_ITEM(item, rows, row)                                                    \
   for (uint32_t item##_at = (rows).begin.data[row], item;                                \
        item##_at < (rows).begin.data[(row) + 1] &&                                       \
@@ -46,7 +46,7 @@ typedef struct eg_layout_view {
   eg_layout_rows value_arcs;        // arcs of a value
   eg_layout_rows users;             // strategies that need a place, once per mention
   eg_layout_rows ties;              // [value], once per mention
-  // Weights of the measures in use; empty for the other measures.
+  // Weights of strategies and arcs in each measure in use; empty for the other measures.
   eg_doubles strategy_weight[EG_LAYOUT_MEASURES], arc_weight[EG_LAYOUT_MEASURES];
 } eg_layout_view;
 
@@ -81,7 +81,7 @@ egraph_status eg_layout_choice_clear(eg_layout_choice *choice,
                                      const eg_layout_view *view);
 egraph_status eg_layout_choice_copy(eg_layout_choice *to, const eg_layout_choice *from);
 
-/// An entry in the list of one value's needs: a needed place, or ROOT_BIT | root.
+/// An entry in the list of layouts that a value is needed in: place, or ROOT_BIT | root.
 typedef struct eg_layout_need {
   uint32_t item, next; // next: 1 + entry, 0: none
 } eg_layout_need;
@@ -112,8 +112,8 @@ egraph_status eg_layout_evaluator_init(eg_layout_evaluator *evaluator,
 /// `arc_weight`, and fills the sums. Arcs of infinite weight are not used. The choice of
 /// arcs is exact for up to six needed layouts of a value; with more, the nearest layout
 /// is connected next. *out_valid: every needed value has a strategy, no value needs
-/// itself, every need is reached, and ties hold. The caller checks limits and forbidden
-/// strategies. Fails with EGRAPH_E_MEMORY.
+/// itself, conversions reach every needed layout, and ties hold. The caller checks limits
+/// and forbidden strategies. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_evaluate(eg_layout_evaluator *evaluator, const double *arc_weight,
                                  eg_layout_choice *choice, bool *out_valid);
 

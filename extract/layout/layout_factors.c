@@ -22,7 +22,8 @@ typedef struct builder {
 } builder;
 EG_OWNER_DEFINE_STATIC(builder, (eg_u32s, last_tree, last_tie))
 
-/// Adds a link. `producers`: the value whose producers it connects, or NONE.
+/// Adds a link between two factors. `producers`: the value whose producers it connects,
+/// or NONE.
 static egraph_status add_link(eg_layout_factors *f, eg_link_kind kind, uint32_t value,
                               uint32_t producers, uint32_t far, uint32_t *out) {
   assert(value < eg_layout_value_count(f->view->problem));
@@ -44,7 +45,8 @@ static egraph_status add_tree(builder *b, uint32_t value) {
   return eg_tree_factors_push(&f->trees, tree);
 }
 
-/// Adds a user of a value to the value's newest tree with room for another user.
+/// Adds a link for a reader of a value to the newest arborescence of the value, or to a
+/// new one when this has EG_STEINER_USERS readers.
 static egraph_status add_user(builder *b, eg_link_kind kind, uint32_t value,
                               uint32_t producers, uint32_t *out) {
   assert(b->last_tree.data[value] != NONE);
@@ -149,7 +151,7 @@ static egraph_status add_seams(eg_layout_factors *f) {
   return EGRAPH_OK;
 }
 
-/// Adds a link for each value that has operators in the cut.
+/// Adds a link for each value that has operators in a cut (a set of operators).
 static egraph_status add_cut_links(eg_layout_factors *f, uint32_t cut) {
   const eg_layout_landmarks *landmarks = f->landmarks;
   const eg_u32s *value_of = &f->view->problem->operator_value;
@@ -164,7 +166,7 @@ static egraph_status add_cut_links(eg_layout_factors *f, uint32_t cut) {
   return EGRAPH_OK;
 }
 
-/// Fills the rows of the links of a kind, by their far end.
+/// Groups the links of a kind by the factor at their far end.
 static egraph_status index_far_ends(eg_layout_factors *f, eg_link_kind kind,
                                     uint32_t count, eg_u32s *key, eg_layout_rows *out) {
   for (size_t i = 0; i < f->links.len; i++)
@@ -260,7 +262,7 @@ static bool is_source(const eg_link *link) {
          link->kind == EG_LINK_SEAM;
 }
 
-/// Returns the strategy's own cost, plus the prices of its output and its inputs.
+/// Returns a strategy's own cost, plus the multipliers of its output and its inputs.
 static double strategy_alone(const eg_layout_factors *f, uint32_t s) {
   const eg_layout_problem *p = f->view->problem;
   uint32_t op = f->view->op_of.data[s], layout = eg_layout_output(f->view, s);
@@ -365,8 +367,8 @@ static double *table_row(const eg_steiner *s, const eg_doubles *table, uint32_t 
 
 static double smaller(double a, double b) { return a < b ? a : b; }
 
-/// Extends paths by arcs at their start (inside) or at their end (outside). Paths are
-/// short, so a few rounds suffice.
+/// Extends conversion paths by arcs at their start (inside) or at their end (outside).
+/// Paths are short, so a few rounds suffice.
 static void relax_ways(const eg_steiner *s, double *table, bool is_inside) {
   const uint32_t *near = is_inside ? s->from : s->to, *far = is_inside ? s->to : s->from;
   for (bool changed = true; changed;) {
@@ -407,7 +409,7 @@ static void serve_set(const eg_steiner *s, uint32_t set) {
 
 static uint32_t all_users(const eg_steiner *s) { return (UINT32_C(1) << s->users) - 1; }
 
-/// Returns the price of the case that no user has a layout.
+/// Returns the price of the case that no reader of the value needs a layout.
 static double price_of_none(const eg_steiner *s) {
   double price = s->source[s->layouts];
   for (uint32_t u = 0; u < s->users; u++)
@@ -415,8 +417,8 @@ static double price_of_none(const eg_steiner *s) {
   return price;
 }
 
-/// Finds the least price over all source layouts. O(3^users layouts + 2^users arcs
-/// paths).
+/// Finds the least price of an arborescence over all layouts in which the value may be
+/// produced. O(3^users layouts + 2^users arcs paths).
 static egraph_status solve_tree(eg_steiner *s, double *out) {
   assert(s->users <= EG_STEINER_USERS);
   EG_TRY(eg_doubles_reserve(&s->inside, ((size_t)all_users(s) + 1) * s->layouts));
@@ -435,7 +437,7 @@ static egraph_status solve_tree(eg_steiner *s, double *out) {
   return EGRAPH_OK;
 }
 
-/// Fills the least price with each label of the source.
+/// Fills the least price of the arborescence for each layout of production, and for none.
 static void fill_source(const eg_steiner *s, double *out) {
   const double *all = table_row(s, &s->inside, all_users(s));
   for (uint32_t l = 0; l < s->layouts; l++)
@@ -454,7 +456,7 @@ static void leave_rest(const eg_steiner *s, uint32_t set) {
   }
 }
 
-/// Fills the table `outside`, which fill_user and eg_factor_arc read.
+/// Fills the table `outside`: for fill_user and eg_factor_arc, the cost of other readers.
 static egraph_status solve_rest(eg_steiner *s) {
   EG_TRY(eg_doubles_reserve(&s->outside, ((size_t)all_users(s) + 1) * s->layouts));
   for (size_t i = 0; i < ((size_t)all_users(s) + 1) * s->layouts; i++)
@@ -467,7 +469,7 @@ static egraph_status solve_rest(eg_steiner *s) {
   return EGRAPH_OK;
 }
 
-/// Fills, for each label of a user, the least price of the tree with this label.
+/// Fills the least price of the arborescence for each layout that one reader may need.
 static void fill_user(const eg_steiner *s, uint32_t user, double *out) {
   const double *rest = table_row(s, &s->outside, UINT32_C(1) << user);
   const double *price = s->user[user];
@@ -520,8 +522,7 @@ egraph_status eg_factor_tree(eg_layout_factors *f, uint32_t number, double *out)
   steiner->to = f->arc_to.data;
   steiner->cost = f->arc_weight.data;
   steiner->source = f->source.data;
-  // Counts the work: for each set of users, paths are extended along the arcs in both
-  // directions.
+  // Counts the work: for each set of users, paths are extended along arcs, in both ways.
   f->steps += (UINT64_C(6) << tree->user_count) * (steiner->layouts + steiner->arcs);
   EG_TRY(solve_tree(steiner, out));
   fill_source(steiner, f->least.data + f->links.data[tree->source].price);
@@ -584,11 +585,11 @@ void eg_factor_tie(eg_layout_factors *f, uint32_t tie, double *out) {
 
 // ---- seams --------------------------------------------------------------------------
 //
-// Let b, f, l, a be the prices that the four values of a seam have handed over, by label,
-// for the part divided by its n copies. A row of copies pays b + f at its front, l + f
-// where two copies meet, l + a at its back: at least K1 + (n - 1) K2 + K3, the minima of
-// these sums over labels. With K1 = u + v, K2 = w + v and K3 = w + x, whatever v is,
-// potentials
+// Let b, f, l, a be the prices that the four values of a seam have handed over, by
+// label, for the part divided by its n copies. A row of copies pays b + f at its front,
+// l + f where two copies meet, l + a at its back: at least K1 + (n - 1) K2 + K3, the
+// minima of these sums over labels. With K1 = u + v, K2 = w + v and K3 = w + x, whatever
+// v is, potentials
 //
 //   p between u - b and f - v,   q between w - l and a - x,   q <= p
 //
@@ -602,8 +603,8 @@ typedef struct seam {
   double least[EG_SEAM_ENDS]; // u, v, w, x
 } seam;
 
-/// Returns the price that an end has handed over, per copy for the part;
-/// INFINITY: impossible.
+/// Returns the price of a layout at one of the four values of a seam, per copy for values
+/// of the repeated block; INFINITY: impossible.
 static double handed(const seam *s, int end, uint32_t label) {
   double price = eg_link_far_price(s->f, s->links[end], label);
   if (isinf(price)) return INFINITY;

@@ -51,11 +51,12 @@ typedef struct eg_steiner {
   const double *cost;        // [arcs] >= 0
   const double *source;      // [layouts + 1]
   const double *user[EG_STEINER_USERS];
-  // Tables, [subset of users][layouts]; owned.
+  // Tables of least prices, [subset of readers][layouts]; owned.
   eg_doubles inside, outside;
 } eg_steiner;
 
-/// One arborescence of a value; its users are links.
+/// One arborescence (tree of conversions) of a value; each of its users, the readers of
+/// the value, is a link to another factor.
 typedef struct eg_tree_factor {
   uint32_t value, source; // link
   uint32_t users[EG_STEINER_USERS];
@@ -86,15 +87,15 @@ typedef struct eg_layout_factors {
   eg_steiner steiner;
 } eg_layout_factors;
 
-/// Builds the factors. Borrows all arguments but the allocator. Call
-/// eg_layout_factors_deinit after a failure, too.
+/// Builds the factors (subproblems of the Lagrangian decomposition). Borrows all
+/// arguments but the allocator. Call eg_layout_factors_deinit after a failure, too.
 egraph_status eg_layout_factors_init(eg_layout_factors *factors, egraph_allocator alloc,
                                      const eg_layout_view *view,
                                      const eg_layout_active *active,
                                      const eg_layout_landmarks *landmarks);
 void eg_layout_factors_deinit(eg_layout_factors *factors);
 
-/// Labels of a link to a cut.
+/// Labels of a link to a cut, a set of operators: the chosen operator is in it, or not.
 enum { EG_CUT_CHOSEN, EG_CUT_NOT, EG_CUT_LABELS };
 
 /// Returns the number of labels of a link: the layouts of its value, and none.
@@ -104,7 +105,7 @@ static inline uint32_t eg_link_labels(const eg_layout_factors *factors,
   return eg_layout_layout_count(factors->view->problem, link->value) + 1;
 }
 
-/// True when an operator is in the cut of a link.
+/// True when an operator is in the cut (a set of operators) that the link leads to.
 static inline bool eg_link_cuts(const eg_layout_factors *factors, const eg_link *link,
                                 uint32_t op) {
   const eg_layout_landmarks *l = factors->landmarks;
@@ -114,8 +115,8 @@ static inline bool eg_link_cuts(const eg_layout_factors *factors, const eg_link 
   return false;
 }
 
-/// Return the price of a label at either end of a link; INFINITY when the label is in
-/// no solution.
+/// Return the price (Lagrange multiplier) of a label at either end of a link; INFINITY
+/// when the label is in no solution.
 static inline double eg_link_near_price(const eg_layout_factors *factors, uint32_t link,
                                         uint32_t label) {
   uint32_t at = factors->links.data[link].price + label;
@@ -127,27 +128,27 @@ static inline double eg_link_far_price(const eg_layout_factors *factors, uint32_
   return factors->dead.data[at] ? INFINITY : -factors->price.data[at];
 }
 
-// Each of these functions fills `least`, for the links of one factor, with the least
-// cost of the factor per label, and *out with the least of all. INFINITY: the factor has
-// no solution.
+// Each of these functions minimizes one factor: it fills `least`, for its links, with
+// the least cost for each label, and *out with the least of all. INFINITY: the factor
+// has no solution.
 void eg_factor_producers(eg_layout_factors *factors, uint32_t value, double *out);
 egraph_status eg_factor_tree(eg_layout_factors *factors, uint32_t tree, double *out);
 void eg_factor_tie(eg_layout_factors *factors, uint32_t tie, double *out);
 void eg_factor_cut(eg_layout_factors *factors, uint32_t cut, double *out);
-/// Sets new prices on the links of a seam: potentials, which leave the seam the cost
-/// *out. It fills no `least`: the least cost of one of its values is not the cost of
-/// one copy.
+/// Sets new prices on the links of a seam, where copies of a block meet; *out is the cost
+/// that remains in the seam. It fills no `least`: the least cost of one of its values is
+/// not the cost of one copy.
 void eg_factor_seam(eg_layout_factors *factors, uint32_t seam, double *out);
 
-/// Returns the cost of the producers' factor of a value when the value is not produced.
+/// Returns the cost of the factor of a value's producers when none of them is chosen.
 double eg_factor_nothing(const eg_layout_factors *factors, uint32_t value);
-/// Returns the price of a member for a label of its tie: the lower of having this label
-/// and of not being produced.
+/// Returns the price of a tied value for a layout of its tie: the lower of being produced
+/// in this layout and of not being produced.
 double eg_factor_member(const eg_layout_factors *factors, uint32_t link, uint32_t label);
 /// Returns the cost of a strategy in its factor, prices included; INFINITY: impossible.
 double eg_factor_strategy(const eg_layout_factors *factors, uint32_t strategy);
-/// Returns the least cost of the tree of the last eg_factor_tree with one of its arcs
-/// (arc_number) in use.
+/// Returns the least cost of the tree last solved by eg_factor_tree if it must use the
+/// arc at `position` of arc_number.
 double eg_factor_arc(const eg_layout_factors *factors, uint32_t position);
 
 #endif

@@ -81,7 +81,7 @@ static egraph_status find_window(neighbours *n, uint32_t seed, size_t size) {
   return EGRAPH_OK;
 }
 
-/// True when the window of this seed has changed since its last search.
+/// True when no search began at this seed yet, or a value near it has changed since.
 static bool is_new(const neighbours *n, uint32_t seed) {
   if (n->searched.data[seed] == 0) return true;
   for (size_t v = 0; v < n->beside.len; v++)
@@ -138,7 +138,8 @@ static egraph_status search_window(neighbours *n, uint32_t seed) {
   return status;
 }
 
-/// Searches windows whose inner halves cover all values; *out_searched: some were new.
+/// Searches windows (values near a seed) whose inner halves cover all values;
+/// *out_searched: some windows were new.
 static egraph_status search_round(neighbours *n, size_t size, bool *out_searched) {
   *out_searched = false;
   memset(n->covered.data, 0, n->covered.len);
@@ -200,7 +201,7 @@ enum {
   MOST_ROWS = 1 << 22
 };
 enum { TIDY_ROWS = 1 << 16 };
-// A relation with this many rows makes more room expensive.
+// With so many rows in a relation, the limit of cost above the bound grows slowly.
 enum { MANY_ROWS = 1 << 16 };
 static const double FINE_STEP = 1.25;
 
@@ -240,7 +241,7 @@ static bool is_over(const closer *c) {
   return c->active->infeasible || is_gap_closed(c) || eg_layout_search_stop(c->search);
 }
 
-/// True when the minimum at the ascent's prices is known.
+/// True when the least cost at the ascent's memory prices is known.
 static bool is_exact(const closer *c) { return c->last.reach == EG_LAYOUT_REACH_ALL; }
 
 static egraph_status eliminate_within(closer *c, double room, uint32_t rows) {
@@ -248,9 +249,8 @@ static egraph_status eliminate_within(closer *c, double room, uint32_t rows) {
   return eg_layout_ascent_eliminate(c->ascent, c->excess, room, rows, &c->last);
 }
 
-/// Returns the room above the last ascent's bound that contains all solutions no dearer
-/// than the best, plus the rounding error of a bound. Before there is a solution it
-/// returns a guess.
+/// Returns how far above the last ascent's bound solutions no dearer than the best may
+/// be, plus the rounding error of a bound. Before there is a solution it returns a guess.
 static double room_above(const closer *c) {
   double cutoff = eg_layout_search_cutoff(c->search);
   double room = cutoff - c->excess->bound + 2 * EG_LAYOUT_TOLERANCE * fabs(cutoff);
@@ -269,8 +269,8 @@ static double likely_room(const closer *c) {
   return likely > 0 && likely < room ? likely : room;
 }
 
-/// Finds good solutions: keeps the cheapest rows of a large room, and enlarges the room
-/// while there is no solution.
+/// Finds good solutions: eliminates with a high limit of cost above the bound, keeping
+/// the cheapest rows, and raises the limit while there is no solution.
 static egraph_status sweep_rooms(closer *c) {
   double room = likely_room(c) / 2;
   for (int more = MOST_DOUBLINGS;; room *= 2, more--) {
@@ -282,8 +282,8 @@ static egraph_status sweep_rooms(closer *c) {
                                                : EGRAPH_OK;
 }
 
-/// Proves a bound by eliminations: with little room at first, then with more, and with at
-/// most `most` rows.
+/// Proves a bound by eliminations, with a low limit of cost above the bound at first,
+/// then higher ones, and with at most `most` rows.
 static egraph_status widen_room(closer *c, uint32_t most) {
   eg_layout_search *search = c->search;
   double known = search->bound - c->excess->bound;
@@ -302,7 +302,7 @@ static egraph_status widen_room(closer *c, uint32_t most) {
   return EGRAPH_OK;
 }
 
-/// Runs the ascent, then sweep_rooms at its prices.
+/// Runs the ascent, then searches solutions by eliminations at its prices of memory.
 static egraph_status descend(closer *c) {
   bool any;
   c->last.reach = EG_LAYOUT_REACH_NONE;
@@ -320,7 +320,7 @@ static egraph_status descend(closer *c) {
   return EGRAPH_OK;
 }
 
-/// Finds the minimum at the ascent's prices, if ascent and elimination can.
+/// Finds the least cost at the ascent's memory prices, if ascent and elimination can.
 static egraph_status minimize_at_prices(closer *c) {
   EG_TRY(descend(c));
   return is_over(c) || is_exact(c) ? EGRAPH_OK : widen_room(c, MOST_ROWS);
@@ -328,7 +328,7 @@ static egraph_status minimize_at_prices(closer *c) {
 
 // ---- prices -------------------------------------------------------------------------
 
-/// Adds the last choice to the pool and to the cuts of the next prices.
+/// Adds the last choice to the pool and as a cut; *out_moved: the prices changed.
 static egraph_status move_prices(closer *c, bool *out_moved) {
   const eg_u32s *strategy = &c->search->trial.strategy;
   EG_TRY(eg_bytes_resize(&c->pool->strategy, c->excess->strategy.len));
@@ -341,7 +341,7 @@ static egraph_status move_prices(closer *c, bool *out_moved) {
   return EGRAPH_OK;
 }
 
-/// Approaches the best prices by sweep_rooms alone, without exact minima.
+/// Approaches the best memory prices by sweep_rooms alone, without exact least costs.
 static egraph_status approach_prices(closer *c) {
   for (uint32_t i = 0; i < MOST_PRICES * c->prices->count && c->last.found; i++) {
     double before[EG_LAYOUT_MEMORY_ROWS];
@@ -357,7 +357,7 @@ static egraph_status approach_prices(closer *c) {
   return EGRAPH_OK;
 }
 
-/// Finds the best prices by exact minima.
+/// Finds the best prices of memory by exact least costs at each tried price.
 static egraph_status settle_prices(closer *c) {
   for (uint32_t i = 0; i < MOST_PRICES * c->prices->count; i++) {
     bool moved;

@@ -7,7 +7,7 @@
 #include "base/owner.h"
 #include "extract/layout/layout_ascent.h"
 
-/// Strategies of solutions at several prices, also of solutions that exceed a limit.
+/// Strategies of solutions at several memory prices, also of solutions above a limit.
 typedef struct eg_layout_pool {
   eg_bytes strategy; // [strategies]
   uint32_t solutions;
@@ -15,8 +15,9 @@ typedef struct eg_layout_pool {
 EG_OWNER_DEFINE_STATIC(eg_layout_pool, (eg_bytes, strategy))
 
 /// Raises search->bound and offers solutions. Deletes from `active`, which the ascent
-/// shares, strategies and arcs that are in no better solution; `excess` is from the last
-/// climb. active->infeasible: there is no better solution. Fails with EGRAPH_E_MEMORY.
+/// shares, strategies and arcs that are in no better solution; `excess` is from the
+/// last eg_layout_ascent_climb. active->infeasible: there is no better solution. Fails
+/// with EGRAPH_E_MEMORY.
 egraph_status eg_layout_close_gap(eg_layout_search *search, eg_layout_active *active,
                                   eg_layout_ascent *ascent, eg_layout_excess *excess,
                                   eg_layout_pool *pool);

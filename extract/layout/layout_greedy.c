@@ -89,7 +89,7 @@ static egraph_status settle_all(greedy *g) {
   return EGRAPH_OK;
 }
 
-/// Fills far[place]: the least cost from each place to place `to`.
+/// Fills far[place]: the least cost of converting a value to layout `to`.
 static void spread_back(greedy *g, uint32_t value, uint32_t to) {
   const eg_layout_view *view = g->search->view;
   const eg_layout_problem *p = view->problem;
@@ -194,8 +194,8 @@ static egraph_status walk_greedily(greedy *g, bool *out_ok) {
   return *out_ok ? eg_layout_search_offer(g->search, out_ok) : EGRAPH_OK;
 }
 
-/// Finds prices at which the limited rows cost about as much as the objective; false when
-/// no row in use is limited.
+/// Finds memory prices at which the limited rows cost about as much as the objective;
+/// false when no memory row in use is limited.
 static bool find_usual_prices(const eg_layout_search *search, double *price) {
   const eg_layout_view *view = search->view;
   bool any = false;

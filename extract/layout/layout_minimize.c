@@ -115,7 +115,7 @@ static bool is_best(const eg_layout_search *search, uint32_t s) {
   return search->has_best && search->best.strategy.data[value] == s;
 }
 
-/// Searches the part with the strategies in the relaxation, in the best solution, or
+/// Searches a part of the problem: strategies in the relaxation, in the best solution, or
 /// of reduced cost at most `most`, and with the arcs of such reduced cost if `most` is
 /// not negative.
 static egraph_status try_part(minimizer *m, double most) {
@@ -135,8 +135,8 @@ static egraph_status try_part(minimizer *m, double most) {
   return search_part(m, &part);
 }
 
-/// Searches the strategies of the solutions at several prices: a mixture of two solutions
-/// may just keep a limit.
+/// Searches the strategies of the solutions at several prices of memory: a mixture of two
+/// solutions may just keep a memory limit.
 static egraph_status try_pool(minimizer *m) {
   EG_OWNED(eg_layout_active, part);
   if (m->pool.solutions < 2 || eg_layout_search_stop(m->search)) return EGRAPH_OK;
@@ -146,8 +146,8 @@ static egraph_status try_pool(minimizer *m) {
   return search_part(m, &part);
 }
 
-/// Searches parts: one part after the first is enough if a solution is known; otherwise
-/// the parts grow.
+/// Searches parts of the problem: one part after the first is enough if a solution is
+/// known; otherwise the parts grow.
 static egraph_status try_parts(minimizer *m) {
   EG_TRY(try_part(m, -INFINITY));
   for (int i = 1; i <= 3; i++) {
@@ -161,7 +161,8 @@ static egraph_status try_parts(minimizer *m) {
 
 // ---- ascent ------------------------------------------------------------------------
 
-/// Finds an excess: on average, `per_value` strategies of each value have at most *out.
+/// Finds a limit for the excess of strategies over the bound: on average, `per_value`
+/// strategies of each value have at most *out.
 static egraph_status excess_of_few(const minimizer *m, uint32_t per_value, double *out) {
   assert(m->reduced.strategy.len == m->active.strategy.len);
   EG_LOCAL(eg_doubles, sorted, m->search->alloc);
@@ -175,7 +176,7 @@ static egraph_status excess_of_few(const minimizer *m, uint32_t per_value, doubl
   return EGRAPH_OK;
 }
 
-/// Searches small parts by excess, while they improve the best solution.
+/// Searches strategies of low excess over the bound, while better solutions are found.
 static egraph_status try_few(minimizer *m) {
   static const uint32_t PER_VALUE[] = {2, 4, 8};
   eg_layout_search *search = m->search;
@@ -190,8 +191,8 @@ static egraph_status try_few(minimizer *m) {
   return EGRAPH_OK;
 }
 
-/// Runs the ascent, with prices of limited measures and their solutions; then tries
-/// small parts.
+/// Runs the dual ascent, with prices of limited memory and solutions at these prices;
+/// then searches small parts of the problem.
 static egraph_status climb_and_try(minimizer *m) {
   eg_layout_search *search = m->search;
   EG_HELD(eg_layout_ascent, ascent);

@@ -91,10 +91,10 @@ static egraph_status add_value_rows(eg_layout_model *model, uint32_t value) {
 
 // ---- flows --------------------------------------------------------------------------
 //
-// Consumers of a value (layout_model.h), and the rows of flow conservation for each
-// consumer.
+// Consumers of a value (layout_model.h), and the rows of flow conservation for
+// each consumer.
 
-/// One place that a consumer of a value may need, and the column that says if it does
+/// One layout that a consumer of a value may need, and the column that is 1 if it does
 /// (NONE: always). Owner (a value, or values + root) and turn identify a consumer.
 typedef struct want {
   uint32_t value, owner, turn, place, column;
@@ -124,8 +124,8 @@ static int compare_wants(const void *a, const void *b) {
   return 0;
 }
 
-/// Lists the places that a strategy needs. A place named again at a later turn needs no
-/// other column.
+/// Lists the layouts that a strategy needs; a layout of a value that it needs twice is
+/// listed once.
 static egraph_status list_strategy(flows *f, uint32_t s) {
   const eg_layout_view *view = f->model->view;
   const eg_layout_problem *p = view->problem;
@@ -216,8 +216,8 @@ static egraph_status add_arc_column(flows *f, uint32_t arc, uint32_t *out) {
   return EGRAPH_OK;
 }
 
-/// Adds the flow columns of a consumer; a single consumer's flow on a paid arc is the
-/// arc.
+/// Adds a flow column of a consumer for each arc; with a single consumer, the column of a
+/// paid arc serves as its flow.
 static egraph_status add_flow_columns(flows *f, uint32_t value, bool single) {
   eg_layout_model *model = f->model;
   const eg_layout_view *view = model->view;
@@ -325,7 +325,7 @@ static egraph_status add_flows(eg_layout_model *model) {
 
 // ---- ties --------------------------------------------------------------------------
 
-/// Adds to the current row the strategies that produce a value in a layout.
+/// Adds to the row the strategies that produce a value in a layout; sets *any if any do.
 static egraph_status add_layout(eg_layout_model *model, uint32_t value, uint32_t layout,
                                 double coefficient, bool *any) {
   const eg_layout_view *view = model->view;
@@ -343,8 +343,8 @@ static void forget_row(eg_lp_rows *rows) {
   rows->columns.len = rows->coefficients.len = rows->begin.data[rows->begin.len - 1];
 }
 
-/// Adds rows: a member of the tie has the layout only if the hub has this layout (hub
-/// NONE: only if its column t is 1).
+/// Adds rows: a member of the tie has the layout only if the required member `hub` has it
+/// (hub NONE: only if the tie's column t is 1).
 static egraph_status add_agreement(eg_layout_model *model, uint32_t tie, uint32_t label,
                                    uint32_t hub, uint32_t t) {
   const eg_layout_problem *p = model->view->problem;

@@ -50,7 +50,7 @@ egraph_status eg_layout_model_build(eg_layout_model *model,
 static inline uint32_t eg_layout_model_columns(const eg_layout_model *model) {
   return (uint32_t)model->cost.len;
 }
-/// True when an arc has a weight in a measure that counts.
+/// True when a layout conversion costs something in the objective or a limited measure.
 bool eg_layout_is_paid(const eg_layout_model *model, uint32_t arc);
 /// True for columns that are 0 or 1 in a solution; the others may stay fractional.
 static inline bool eg_layout_is_integral(const eg_layout_model *model, uint32_t column) {

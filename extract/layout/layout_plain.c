@@ -55,7 +55,7 @@ static egraph_status add_operator_node(finder *f, uint32_t op) {
   return eg_doubles_push(&f->price, cost);
 }
 
-/// Keeps a cut of 2 to EG_LAYOUT_CUT_VALUES values: a single value is required anyway.
+/// Keeps a cut (operators) of 2 to EG_LAYOUT_CUT_VALUES values: one is required anyway.
 static egraph_status keep_cut(finder *f, const uint32_t *nodes, uint32_t count) {
   assert(count != 0);
   eg_layout_landmarks *out = f->out;
@@ -147,8 +147,8 @@ typedef struct point {
   double cost, memory;
 } point;
 
-/// Sets the share of each limited row: its usage divided by its limit, in the unit of the
-/// first row.
+/// Sets the weight of each limited memory row in their sum: the inverse of its limit, in
+/// the unit of the first row.
 static void find_shares(expansion *x) {
   const eg_layout_task *task = x->search->task;
   double unit = 0;
@@ -185,8 +185,8 @@ static egraph_status add_plain_node(expansion *x, uint32_t class, double cost,
   return eg_u32s_push(&x->item, item);
 }
 
-/// Adds a root that any of `count` places serves: the places in `places` or, if this is
-/// NULL, the places from `first` on.
+/// Adds a root that any of `count` places (layouts of a value) serves: the places in
+/// `places` or, if this is NULL, the places from `first` on.
 static egraph_status add_root(expansion *x, const uint32_t *places, uint32_t first,
                               uint32_t count) {
   assert(count != 0);

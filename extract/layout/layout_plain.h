@@ -33,18 +33,18 @@ static inline uint32_t eg_layout_cut_count(const eg_layout_landmarks *landmarks)
 
 egraph_status eg_layout_landmarks_init(eg_layout_landmarks *landmarks,
                                        egraph_allocator alloc);
-/// Finds landmarks of the active part, with at most `max_work` visits of nodes for cuts
-/// (0: no limit). They stay landmarks when more is deleted from `active`. Finds none when
-/// the deadline is near. Time and memory: see eg_landmarks_find and eg_dual_ascent_run.
-/// Fails with EGRAPH_E_MEMORY.
+/// Finds values and sets of operators (cuts) that every solution of the active part uses,
+/// with at most `max_work` visits of nodes for cuts (0: no limit). They stay landmarks
+/// when more is deleted from `active`. Finds none when the deadline is near. Time and
+/// memory: see eg_landmarks_find and eg_dual_ascent_run. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_landmarks_find(eg_layout_landmarks *landmarks,
                                        const eg_layout_active *active,
                                        const eg_layout_task *task, double deadline,
                                        uint64_t max_work);
 
-/// Finds a bound and a solution by the relaxation, in a share of all work and of the
-/// remaining time. `climbs`: solves it also at prices of memory, if its solution exceeds
-/// memory limits. *out_done: the relaxation has no more to give.
+/// Finds a bound and a solution by the plain relaxation, in a `share` of all work and of
+/// the remaining time. `climbs`: solves it also at prices of memory, if its solution
+/// exceeds memory limits. *out_done: a further call cannot find more.
 egraph_status eg_layout_expand(eg_layout_search *search, const eg_layout_active *active,
                                double share, bool climbs, bool *out_done);
 

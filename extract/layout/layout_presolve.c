@@ -1,5 +1,5 @@
-// Repeats until nothing changes: two fixpoints, from the sources up (places that can be
-// derived) and from the roots down (places that are needed); then ties and domination.
+// Repeats until nothing changes: two fixpoints, from the sources up (layouts that can be
+// produced) and from the roots down (layouts that are needed); then ties and domination.
 // SPDX-License-Identifier: Apache-2.0
 #include "extract/layout/layout_presolve.h"
 
@@ -80,7 +80,7 @@ static bool clear_flag(eg_bytes *flags, uint32_t at) {
   return was;
 }
 
-/// Flags a place and queues it, once.
+/// Flags a place (a value in one layout), and queues it if it was not flagged.
 static egraph_status queue_place(eg_layout_active *active, eg_bytes *flags,
                                  uint32_t place) {
   assert(place < flags->len);
@@ -89,8 +89,8 @@ static egraph_status queue_place(eg_layout_active *active, eg_bytes *flags,
   return eg_u32s_push(&active->queue, place);
 }
 
-/// Finds the derivable places, as a least fixpoint, and drops the others: also places
-/// that only a cycle could derive.
+/// Finds the layouts of values that can be produced, as a least fixpoint, and drops the
+/// others: also layouts that only a cycle could produce.
 static egraph_status find_derivable(eg_layout_active *active, bool *changed) {
   const eg_layout_view *view = active->view;
   const eg_layout_problem *p = view->problem;
@@ -174,8 +174,8 @@ static egraph_status find_needed(eg_layout_active *active, bool *changed) {
   return EGRAPH_OK;
 }
 
-/// Requires the common inputs of all active operators of a required value. False when a
-/// required value has no strategy left.
+/// Requires the common inputs of all active operators of a required value; *moved: some
+/// are new. False when a required value has no strategy left.
 static bool require_inputs(eg_layout_active *active, uint32_t value, bool *moved) {
   const eg_layout_view *view = active->view;
   const eg_layout_problem *p = view->problem;
@@ -362,7 +362,7 @@ static void measure_paths(domination *d, uint32_t value) {
     }
 }
 
-// Reserves memory for the paths of every value; false when they take too much.
+// Reserves memory for conversion paths of all values; *out_fits: false if too large.
 static egraph_status begin_paths(domination *d, bool *out_fits) {
   const eg_layout_problem *p = d->active->view->problem;
   size_t total = 0;
@@ -379,8 +379,8 @@ static egraph_status begin_paths(domination *d, bool *out_fits) {
   return EGRAPH_OK;
 }
 
-// Returns the weights of the cheapest path from a need of `s` to the place; NULL when
-// there is none.
+// Returns the weights of the cheapest conversion to a place from the layout of its value
+// that strategy `s` needs; NULL when there is none.
 static const double *way_from(const domination *d, uint32_t s, uint32_t place) {
   const eg_layout_view *view = d->active->view;
   const eg_layout_problem *p = view->problem;
@@ -462,7 +462,7 @@ static egraph_status drop_dominated(eg_layout_active *active, const eg_layout_ta
 
 // ---- the whole ----------------------------------------------------------------------
 
-/// False when some root has no derivable layout.
+/// False when some root has no layout that can be produced.
 static bool has_roots(const eg_layout_active *active) {
   const eg_layout_problem *p = active->view->problem;
   for (uint32_t r = 0; r < p->root_value.len; r++) {
@@ -475,8 +475,8 @@ static bool has_roots(const eg_layout_active *active) {
   return true;
 }
 
-/// Sets all flags by the strategies and arcs that are left, and deletes items by
-/// these flags.
+/// Finds which layouts of values can be produced and are needed, by the strategies and
+/// arcs that are left, and deletes the other strategies and arcs.
 static egraph_status settle_flags(eg_layout_active *active, bool *changed) {
   EG_TRY(find_derivable(active, changed));
   EG_TRY(find_needed(active, changed));
@@ -502,7 +502,7 @@ egraph_status eg_layout_presolve(eg_layout_active *active, const eg_layout_task 
       drop_disagreeing(active, t, &changed);
     if (!changed && !active->infeasible) EG_TRY(drop_dominated(active, task, &changed));
   }
-  // Makes the flags consistent: the last round may have been interrupted.
+  // Recomputes the flags of all layouts: the last round may have been interrupted.
   bool ignored = false;
   EG_TRY(settle_flags(active, &ignored));
   if (!has_roots(active)) active->infeasible = true;

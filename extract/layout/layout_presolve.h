@@ -25,7 +25,7 @@ static inline eg_layout_task eg_layout_task_of(eg_layout_measure objective) {
   return task;
 }
 
-/// True for the objective and limited measures.
+/// True when the task minimizes or limits this measure.
 static inline bool eg_layout_counts(const eg_layout_task *task, int measure) {
   return measure == (int)task->objective || isfinite(task->limit[measure]);
 }
@@ -42,21 +42,22 @@ EG_OWNER_DEFINE_MEMBERS(eg_layout_active,
                         (eg_bytes, strategy, arc, used, required, derivable, needed),
                         (eg_u32s, waiting, queue))
 
-/// Activates all items that the user does not forbid. Fails with EGRAPH_E_MEMORY.
+/// Activates strategies and arcs that the user allows. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_active_init(eg_layout_active *active, egraph_allocator alloc,
                                     const eg_layout_view *view);
-/// Copies between two active parts of the same view.
+/// Copies the flags of active strategies and arcs; both belong to the same view.
 void eg_layout_active_copy(eg_layout_active *to, const eg_layout_active *from);
 /// True when an operator has an active strategy.
 bool eg_layout_active_has(const eg_layout_active *active, uint32_t op);
 /// Returns the number of used values.
 size_t eg_layout_active_values(const eg_layout_active *active);
-/// Deletes, until nothing changes: places that cannot be derived or are not needed,
+/// Deletes, until nothing changes: layouts that cannot be produced or are not needed,
 /// layouts that a required member of a tie lacks, and strategies and arcs that are
 /// dominated in every measure that counts (strategies only when no solution is excluded).
 egraph_status eg_layout_presolve(eg_layout_active *active, const eg_layout_task *task);
 
-/// Deletes only places that cannot be derived or are not needed; ignores ties and costs.
+/// Deletes only layouts that cannot be produced or are not needed; ignores ties
+/// and costs.
 egraph_status eg_layout_presolve_apart(eg_layout_active *active);
 
 #endif

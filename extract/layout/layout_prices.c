@@ -147,7 +147,7 @@ static bool next_of_one(eg_layout_prices *p, const eg_layout_trade *now) {
 
 // ---- several ------------------------------------------------------------------------
 
-/// Sets the box: the highest value of each next price.
+/// Sets `box` to the highest value allowed for each next price.
 static void find_box(const eg_layout_prices *p, double *box) {
   double cost = fabs(p->trades.data[0].cost);
   for (uint32_t i = 0; i < p->count; i++) {
@@ -158,7 +158,7 @@ static void find_box(const eg_layout_prices *p, double *box) {
   }
 }
 
-/// Finds the least and the highest level for prices in the box.
+/// Finds the least and the highest bound that the cuts allow for prices in the box.
 static void find_range(const eg_layout_prices *p, const double *box, double *low,
                        double *high) {
   *low = *high = INFINITY;
@@ -171,8 +171,8 @@ static void find_range(const eg_layout_prices *p, const double *box, double *low
   }
 }
 
-/// Solves the program of the next prices. Column 0 is the distance of the level below
-/// `high`; the other columns are fractions of the box.
+/// Solves the linear program for the next prices. Column 0 is `high` less the bound that
+/// the cuts allow; the other columns are fractions of the box.
 static egraph_status solve_price_program(eg_layout_prices *p, eg_lp *lp, eg_lp_rows *rows,
                                          const double *box, double low, double high) {
   double range = high - low;

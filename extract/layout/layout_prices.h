@@ -29,7 +29,7 @@ eg_layout_weights eg_layout_weights_of(const eg_layout_search *search,
 /// Returns -(prices * limits), which is to be added to a bound.
 double eg_layout_weights_constant(const eg_layout_weights *weights,
                                   const eg_layout_task *task);
-/// Fills the costs of all strategies and arcs. Fails with EGRAPH_E_MEMORY.
+/// Fills costs of strategies and arcs, memory priced. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_weights_fill(const eg_layout_weights *weights,
                                      const eg_layout_view *view,
                                      eg_doubles *strategy_cost, eg_doubles *arc_cost);
@@ -51,15 +51,15 @@ typedef struct eg_layout_prices {
   eg_layout_trade over, within; // one limit: the best choices beyond and within it
 } eg_layout_prices;
 
-/// Starts with the prices of the weights. Borrows the search.
+/// Initializes with the prices of the weights and without cuts. Borrows the search.
 void eg_layout_prices_init(eg_layout_prices *prices, const eg_layout_search *search,
                            const eg_layout_weights *weights);
 void eg_layout_prices_deinit(eg_layout_prices *prices);
 /// True when `sum` ([measures]) exceeds a limit.
 bool eg_layout_prices_exceeds(const eg_layout_prices *prices, const double *sum);
-/// Adds a choice with these sums, the cheapest known at the current prices, and changes
-/// the prices. *out_moved: false when there are no other prices to try. Fails with
-/// EGRAPH_E_MEMORY or EGRAPH_E_INTERNAL (GLPK).
+/// Adds a choice of strategies with these sums ([measures]), the cheapest known at the
+/// current prices, and computes the next prices. *out_moved: false when there are no
+/// other prices to try. Fails with EGRAPH_E_MEMORY or EGRAPH_E_INTERNAL (GLPK).
 egraph_status eg_layout_prices_next(eg_layout_prices *prices, const double *sum,
                                     bool *out_moved);
 

@@ -33,9 +33,9 @@
 
 enum { EG_LAYOUT_MEMORY_ROWS = 10 }; // most memory rows
 
-/// Rows in compressed form: row i is items begin[i] .. begin[i + 1). Layouts are numbered
-/// within their value, places over all values. Fill the problem with the functions below;
-/// the solver and the checker read its fields.
+/// The problem as arrays; row i of a list is items begin[i] .. begin[i + 1). Layouts are
+/// numbered within their value, places (a value in one layout) over all values. Fill the
+/// problem with the functions below; the solver and the checker read its fields.
 typedef struct eg_layout_problem {
   eg_u32s place_begin;                 // [values + 1]
   eg_doubles cost_times, memory_times; // [values] factors on its producers and arcs
@@ -60,9 +60,9 @@ typedef struct eg_layout_problem {
   double memory_limit[EG_LAYOUT_MEMORY_ROWS]; // INFINITY: none
 } eg_layout_problem;
 
-/// A seam of an open problem (layout_bound.h): four values with the same number of
-/// layouts, produced in every solution, by operators without inputs and without cost, or
-/// from a copy of them.
+/// A seam, where two copies of a repeated block meet (layout_bound.h): four values with
+/// the same number of layouts, produced in every solution, by operators without inputs
+/// and without cost, or from a copy of them.
 typedef struct eg_layout_seam {
   uint32_t before, first, last, after;
   double times; // n >= 1
@@ -70,7 +70,8 @@ typedef struct eg_layout_seam {
 EG_VEC_DEFINE(eg_layout_seam_list, eg_layout_seam);
 enum { EG_SEAM_BEFORE, EG_SEAM_FIRST, EG_SEAM_LAST, EG_SEAM_AFTER, EG_SEAM_ENDS };
 
-/// Potentials of an open problem, seam by seam, layout by layout.
+/// Multipliers of layouts at the seams (eg_layout_seam), added to costs for a bound that
+/// holds for every row of copies of a repeated block.
 typedef struct eg_layout_potentials {
   const eg_layout_seam_list *seams; // borrowed
   eg_doubles front, back;           // p, q
@@ -114,7 +115,7 @@ static inline uint32_t eg_layout_layout_count(const eg_layout_problem *problem,
 // The functions below fail with EGRAPH_E_MEMORY, and with EGRAPH_E_ARGUMENT when a number
 // is out of range; the problem is unchanged then.
 
-/// Adds a value. In a block that represents n equal blocks both factors are n.
+/// Adds a value; factors cost_times and memory_times: n if it stands for n equal values.
 egraph_status eg_layout_problem_add_value(eg_layout_problem *problem, uint32_t layouts,
                                           double cost_times, double memory_times,
                                           uint32_t *out_value);
@@ -134,16 +135,16 @@ typedef struct eg_layout_strategy {
   double cost;                          // >= 0
   double memory[EG_LAYOUT_MEMORY_ROWS]; // >= 0, as of eg_layout_arc
 } eg_layout_strategy;
-/// Adds a strategy to the operator added last.
+/// Adds a strategy (input and output layouts, cost, memory) to the operator added last.
 egraph_status eg_layout_problem_add_strategy(eg_layout_problem *problem,
                                              const eg_layout_strategy *strategy);
-/// Requires the value in one of `count` layouts; count 0: in any layout.
+/// Adds a root: solutions contain the value in one of `count` layouts; count 0: in any.
 egraph_status eg_layout_problem_add_root(eg_layout_problem *problem, uint32_t value,
                                          const uint32_t *layouts, uint32_t count);
 /// Ties the values: they are produced in the same layout.
 egraph_status eg_layout_problem_tie(eg_layout_problem *problem, const uint32_t *values,
                                     uint32_t count);
-/// Forbids a layout of the value, even between transitions.
+/// Forbids a layout of the value, even as a step between two conversions.
 egraph_status eg_layout_problem_forbid_layout(eg_layout_problem *problem, uint32_t value,
                                               uint32_t layout);
 /// Fixes the layout that the value is produced in.
@@ -154,10 +155,10 @@ egraph_status eg_layout_problem_forbid_strategy(eg_layout_problem *problem, uint
                                                 uint32_t strategy);
 
 /// Checks independently that `strategy` ([value], numbered through all operators, NONE
-/// where not needed) and `arc_used` ([arc] flags) are a solution, ties, user constraints
-/// and the limits of all memory rows included. Computes its cost and its memory in each
-/// row (0 for unused rows). Shares no code with the solver. Fails with EGRAPH_E_INTERNAL,
-/// naming the mistake.
+/// where not needed) and `arc_used` (a flag for each conversion between layouts) are a
+/// solution, ties, user constraints and the limits of all memory rows included. Computes
+/// its cost and its memory in each row (0 for unused rows). Shares no code with the
+/// solver. Fails with EGRAPH_E_INTERNAL, naming the mistake.
 egraph_status eg_layout_certify(egraph_allocator alloc, const eg_layout_problem *problem,
                                 const uint32_t *strategy, const uint8_t *arc_used,
                                 double *out_cost,

@@ -337,7 +337,7 @@ static void pick_labels(const uint16_t *row, const uint32_t *columns, uint32_t c
     out[i] = row[columns[i]];
 }
 
-/// Lists rows of b that agree in the common variables, by cost.
+/// Groups the rows of b with equal labels in the common variables; sorts a group by cost.
 static egraph_status group_rows(eg_relation_maker *m, const joint *j, eg_flatmap *map) {
   uint32_t rows = (uint32_t)eg_relation_rows(j->b);
   uint16_t key[MOST_VARS];
@@ -548,7 +548,7 @@ static egraph_status collect_least(eg_cost_network *n, eg_relation *r, size_t co
   return EGRAPH_OK;
 }
 
-/// Moves the least cost of all labels of a variable to the base.
+/// Moves the least cost of a variable's labels to the base, which every solution pays.
 static void sink_least(eg_cost_network *n, uint32_t var) {
   double *cost = eg_cost_network_costs(n, var), all = INFINITY;
   uint32_t labels = n->costs.begin.data[var + 1] - n->costs.begin.data[var];
@@ -560,7 +560,7 @@ static void sink_least(eg_cost_network *n, uint32_t var) {
   n->maker.base += all;
 }
 
-/// Moves the cost of a relation without variables to the base.
+/// Moves the cost of a relation without variables to the base, which every solution pays.
 static void move_to_base(eg_cost_network *n, uint32_t number) {
   assert(n->relations.data[number].vars.len == 0);
   eg_relation *r = &n->relations.data[number];
@@ -581,7 +581,7 @@ egraph_status eg_cost_network_settle(eg_cost_network *n, uint32_t number) {
   return EGRAPH_OK;
 }
 
-/// True when a relation has a variable that comes later in a pass.
+/// True when a relation has a variable that comes later in a pass, `forward` or back.
 static bool goes_on(const eg_relation *r, uint32_t var, bool forward) {
   for (size_t i = 0; i < r->vars.len; i++)
     if (forward ? r->vars.data[i] > var : r->vars.data[i] < var) return true;
@@ -597,8 +597,8 @@ static void hand_out_costs(eg_cost_network *n, eg_relation *r, uint32_t var,
     r->cost.data[row] += part * cost[*label];
 }
 
-/// Moves the costs of a variable's labels to the relations that come later; in the last
-/// pass the costs stay.
+/// Moves the costs of a variable's labels to the relations that come later in a pass
+/// (`forward` or back); in the last pass they stay.
 static egraph_status diffuse_variable(eg_cost_network *n, uint32_t var, bool forward,
                                       bool is_last) {
   uint32_t later = 0;
@@ -624,7 +624,8 @@ static egraph_status diffuse_variable(eg_cost_network *n, uint32_t var, bool for
 
 // ---- variables of one label ---------------------------------------------------------
 
-/// Returns the only label of a variable that has room, or EG_NETWORK_FREE.
+/// Returns the only label of a variable that costs at most the maker's room, or
+/// EG_NETWORK_FREE when there is not exactly one.
 static uint16_t only_label(const eg_cost_network *n, uint32_t var) {
   const double *cost = eg_cost_network_costs(n, var);
   uint32_t labels = n->costs.begin.data[var + 1] - n->costs.begin.data[var];
@@ -637,7 +638,7 @@ static uint16_t only_label(const eg_cost_network *n, uint32_t var) {
   return only;
 }
 
-/// Fixes a variable to a label: the other labels have no room.
+/// Fixes a variable to a label, because the other labels cost too much.
 static void fix_variable(eg_cost_network *n, uint32_t var, uint16_t label) {
   assert(n->fixed.data[var] == EG_NETWORK_FREE);
   double *cost = eg_cost_network_costs(n, var);

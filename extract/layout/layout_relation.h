@@ -1,7 +1,7 @@
 // Sparse relations over variables of few labels, with costs: joined by adding, variables
 // eliminated by minimizing (nonserial dynamic programming: Bertele and Brioschi 1972;
-// bucket elimination: Dechter 1999). Rows that cost more than `room` are left out, which
-// keeps relations small if costs count from a good lower bound.
+// bucket elimination: Dechter 1999). Rows that cost more than a limit (`room`) are left
+// out, which keeps relations small if costs count from a good lower bound.
 //
 // A label has a cost of its own, >= 0, apart from the costs of rows. A row's cost plus
 // the costs of its labels is its bound: no solution that has the row costs less.
@@ -30,7 +30,7 @@ typedef struct eg_relation {
 EG_OWNER_DEFINE_STATIC(eg_relation, (eg_u32s, vars), (eg_labels, labels, choice),
                        (eg_doubles, cost))
 
-/// Costs of labels, shared by all relations of a problem.
+/// Costs of each variable's labels (its possible values), shared by all relations.
 typedef struct eg_label_costs {
   eg_u32s begin; // [variables + 1]
   eg_doubles cost;
@@ -41,8 +41,8 @@ static inline double eg_label_cost(const eg_label_costs *costs, uint32_t var,
   return costs->cost.data[costs->begin.data[var] + label];
 }
 
-/// Builds one relation after another. `lost` is a bound of all rows left out: no solution
-/// with such a row costs less.
+/// Builds relations one after another and leaves out rows that cost too much: no solution
+/// with such a row costs less than `lost`.
 typedef struct eg_relation_maker {
   eg_relation *to;
   double base;      // cost of every solution on top of rows and labels
@@ -74,21 +74,22 @@ static inline const uint16_t *eg_relation_row(const eg_relation *relation, uint3
   return relation->labels.data + (size_t)row * relation->vars.len;
 }
 
-/// Begins an empty relation over these variables (ascending, at most EG_RELATION_VARS).
+/// Begins an empty relation over variables, ascending; `takes_out`: rows have a choice.
 egraph_status eg_relation_begin(eg_relation_maker *maker, eg_relation *to,
                                 const uint32_t *vars, uint32_t count, bool takes_out);
-/// Adds a row; keeps the cheapest of rows with equal labels.
+/// Adds a row to the relation being built; keeps the cheapest of rows with equal labels.
 egraph_status eg_relation_add(eg_relation_maker *maker, const uint16_t *labels,
                               uint16_t choice, double cost);
 egraph_status eg_relation_finish(eg_relation_maker *maker);
-/// Records that rows of this cost, base not included, are left out.
+/// Records in maker->lost that rows of this cost (to be added to the base) are left out.
 void eg_relation_lose(eg_relation_maker *maker, double cost);
-/// True when a bound has room while the base is 0; else records the bound as left out.
+/// True when the bound of a row is within maker->room; otherwise records in maker->lost
+/// that the row is left out. The base must be 0.
 bool eg_relation_has_room(eg_relation_maker *maker, double bound);
 
 /// eg_relation_raise adds the costs of a row's labels to its cost, and drops rows whose
-/// sum exceeds the maker's room; eg_relation_lower subtracts the costs of the labels
-/// again.
+/// sum exceeds the maker's limit (`room`); eg_relation_lower subtracts the costs of the
+/// labels again.
 void eg_relation_raise(eg_relation_maker *maker, const eg_label_costs *costs,
                        eg_relation *relation);
 void eg_relation_lower(const eg_label_costs *costs, eg_relation *relation);
@@ -97,9 +98,10 @@ void eg_relation_lower(const eg_label_costs *costs, eg_relation *relation);
 void eg_relation_fix(eg_relation_maker *maker, eg_relation *relation, uint32_t var,
                      uint16_t label);
 
-/// Joins two raised relations into a raised one and eliminates variable `out` (unless
-/// EG_RELATION_NONE). Sorts b. Gives up, or fails, when the result has too many
-/// variables. O(pairs of agreeing rows that are kept).
+/// Joins two relations whose costs include label costs (eg_relation_raise) into
+/// another one and eliminates variable `out` (unless EG_RELATION_NONE). Sorts b. Gives
+/// up, or fails, when the result has too many variables. O(pairs of agreeing rows that
+/// are kept).
 egraph_status eg_relation_join(eg_relation_maker *maker, const eg_label_costs *costs,
                                const eg_relation *a, eg_relation *b, uint32_t out,
                                eg_relation *to);
@@ -138,29 +140,30 @@ void eg_cost_network_deinit(eg_cost_network *network);
 static inline uint32_t eg_cost_network_vars(const eg_cost_network *network) {
   return network->costs.begin.len == 0 ? 0 : (uint32_t)network->costs.begin.len - 1;
 }
-/// Adds a variable whose labels cost `cost` each.
+/// Adds a variable with `labels` possible values (labels) of cost `cost` each.
 egraph_status eg_cost_network_add_var(eg_cost_network *network, uint32_t labels,
                                       double cost, uint32_t *out);
 static inline double *eg_cost_network_costs(const eg_cost_network *network,
                                             uint32_t var) {
   return network->costs.cost.data + network->costs.begin.data[var];
 }
-/// Begins an empty relation over some variables, ascending. Add its rows through the
-/// maker, label costs included; end it with eg_cost_network_finish.
+/// Begins an empty relation over some variables, ascending. Add its rows through
+/// network->maker, label costs included; end it with eg_cost_network_finish.
 egraph_status eg_cost_network_begin(eg_cost_network *network, const uint32_t *vars,
                                     uint32_t count);
 egraph_status eg_cost_network_finish(eg_cost_network *network);
-/// Moves in a raised relation that was built elsewhere; it is empty afterwards, on
-/// failure too.
+/// Moves a relation whose costs include label costs into the network; `relation` is empty
+/// afterwards, on failure too.
 egraph_status eg_cost_network_add(eg_cost_network *network, eg_relation *relation);
 
 /// Moves the least cost of the rows with a label to the label, for every variable of a
 /// relation, and the least cost of all labels of a variable to the base. A relation
 /// without variables moves to the base as a whole.
 egraph_status eg_cost_network_settle(eg_cost_network *network, uint32_t number);
-/// Passes over all active relations, in the order of the variables and back; drops rows
-/// that have no room any more. Variables with a single label that has room leave their
-/// relations. O(passes (rows times variables)). Fails with EGRAPH_E_MEMORY.
+/// Moves costs between relations in passes over all variables, forward and back; drops
+/// rows that then cost more than the maker's room. A variable with a single label
+/// within this limit leaves its relations. O(passes (rows times variables)). Fails
+/// with EGRAPH_E_MEMORY.
 egraph_status eg_cost_network_diffuse(eg_cost_network *network, uint32_t passes);
 
 #endif

@@ -104,8 +104,8 @@ static bool is_excluded(const eg_layout_search *search) {
   return false;
 }
 
-/// True when the trial is cheaper than the best, or, up to rounding, as cheap as the
-/// cheapest solution and takes less memory.
+/// True when the trial is cheaper than the best solution, or, up to rounding, as cheap as
+/// the cheapest solution and takes less memory.
 static bool is_better_trial(const eg_layout_search *search) {
   int objective = (int)search->task->objective;
   const double *now = search->trial.sum, *best = search->best.sum;
@@ -146,8 +146,9 @@ void eg_layout_search_take(eg_layout_search *search, const uint32_t *strategy) {
   }
 }
 
-/// Offers the trial with arcs of least weight. *out_ends: the strategies are no solution
-/// with any arcs. *out_ok: with these arcs they are a solution within the limits.
+/// Offers the strategies of search->trial with arcs of least weight. *out_ends: the
+/// strategies are no solution with any arcs. *out_ok: with these arcs they are a solution
+/// within the limits.
 static egraph_status offer_with(eg_layout_search *search, const double *weight,
                                 bool *out_ends, bool *out_ok) {
   // Counts the work: an offer visits the needed values and their arcs a few times.

@@ -55,12 +55,12 @@ static inline bool eg_layout_search_wants_bound(const eg_layout_search *search) 
   return search->ceiling > 0;
 }
 
-/// Fills search->trial.strategy with those of `strategy` ([value]) that the user allows.
+/// Fills search->trial.strategy with the allowed strategies of `strategy` ([value]).
 void eg_layout_search_take(eg_layout_search *search, const uint32_t *strategy);
 /// Completes search->trial.strategy (strategies that the user allows) with arcs of least
-/// weight, and keeps the choice if it is better than the best. *out_ok: the choice is a
-/// solution within the limits, not excluded. Fails with EGRAPH_E_INTERNAL when it costs
-/// less than the bound.
+/// weight, and keeps the choice if it is better than the best solution. *out_ok: the
+/// choice is a solution within the limits, not excluded. Fails with EGRAPH_E_INTERNAL
+/// when it costs less than the bound.
 egraph_status eg_layout_search_offer(eg_layout_search *search, bool *out_ok);
 /// As eg_layout_search_offer, but with arcs of finite `weight` only.
 egraph_status eg_layout_search_offer_arcs(eg_layout_search *search, const double *weight,
@@ -72,13 +72,14 @@ egraph_status eg_layout_search_adopt(eg_layout_search *search,
 double eg_layout_search_value(const eg_layout_search *search);
 /// Returns the cutoff: solutions of this cost or more are ignored.
 double eg_layout_search_cutoff(const eg_layout_search *search);
-/// Returns the cutoff for deleting strategies and arcs whose solutions cost as much: up
-/// to this cutoff, a bound of the remaining problem bounds the whole.
+/// Returns the cutoff for deletions, and records it: strategies and arcs may be
+/// deleted if all their solutions cost at least this. Up to it, bounds of the rest
+/// hold for the whole.
 double eg_layout_search_cut(eg_layout_search *search);
 /// Raises the bound: no remaining solution costs less. Fails with EGRAPH_E_INTERNAL when
 /// a known solution does.
 egraph_status eg_layout_search_raise(eg_layout_search *search, double bound);
-/// Closes the search: the best solution is optimal, or there is none.
+/// Marks the search as complete: the best solution is optimal, or there is none.
 void eg_layout_search_close(eg_layout_search *search);
 /// Counts work.
 void eg_layout_search_work(eg_layout_search *search, uint64_t steps);
@@ -92,8 +93,9 @@ bool eg_layout_search_stop(eg_layout_search *search);
 /// likely strategies cheap. See layout_greedy.c.
 egraph_status eg_layout_greedy(eg_layout_search *search, const eg_layout_active *active,
                                const double *favour);
-/// Minimizes: presolve, bounds, branch and bound. *out_closed: the best is optimal, or
-/// there is no solution. Fails with EGRAPH_E_MEMORY or EGRAPH_E_INTERNAL (GLPK).
+/// Minimizes: presolve, bounds, branch and bound. *out_closed: the best solution is
+/// optimal, or there is no solution. Fails with EGRAPH_E_MEMORY or
+/// EGRAPH_E_INTERNAL (GLPK).
 egraph_status eg_layout_search_run(eg_layout_search *search, bool *out_closed);
 
 #endif

@@ -72,7 +72,8 @@ static double least_cost(const eg_layout_sets *s, eg_layout_set set, const doubl
   return least + extra;
 }
 
-/// Keeps a set that has room; *out_full: there are too many sets.
+/// Keeps a set of needed layouts if its cost is at most s->room; *out_full: too
+/// many sets.
 static egraph_status keep_set(eg_layout_sets *s, eg_layout_set members, bool *out_full) {
   assert(s->way.len >= (s->members.len + 1) * s->layouts);
   size_t set = s->members.len;
@@ -103,7 +104,7 @@ static egraph_status add_set(eg_layout_sets *s, eg_layout_set set, uint32_t targ
   return keep_set(s, set, out_full);
 }
 
-/// Adds all sets that extend a set by one target after its last member.
+/// Adds the sets that extend a set by one needed layout; *out_full: there are too many.
 static egraph_status extend_set(eg_layout_sets *s, size_t at, bool *out_full) {
   eg_layout_set set = s->members.data[at];
   uint32_t count = eg_layout_set_count(set);
@@ -130,7 +131,7 @@ egraph_status eg_layout_sets_find(eg_layout_sets *s) {
     EG_TRY(extend_set(s, at, &full));
     if (full) break;
   }
-  // Records the costs of sets not extended: every set not reached contains one of them.
+  // Records the costs of sets that were not extended: larger sets left out cost no less.
   for (; full && at < s->members.len; at++)
     s->lost = fmin(s->lost, least_cost(s, s->members.data[at], ways_of(s, at)));
   return EGRAPH_OK;
@@ -167,7 +168,7 @@ static egraph_status find_arcs(eg_layout_provision *h) {
   return EGRAPH_OK;
 }
 
-/// Numbers the layouts that users may need.
+/// Numbers the layouts that readers of the value may need.
 static egraph_status find_targets(eg_layout_provision *h) {
   const eg_layout_factors *f = h->factors;
   h->targets.len = 0;
@@ -201,7 +202,7 @@ double eg_layout_provision_least(const eg_layout_provision *h, uint32_t link,
   return least;
 }
 
-/// Returns the price of the cheapest of all labels for a user.
+/// Returns the least price for a reader of the value, over all its layouts and none.
 static double least_price_of_all(const eg_layout_provision *h, uint32_t link) {
   double least = eg_layout_provision_price_of_none(h, link);
   for (uint32_t t = 0; t < h->targets.len; t++)
@@ -217,7 +218,7 @@ static double price_of_source(const eg_layout_provision *h, uint32_t layout) {
   return price;
 }
 
-/// Sums the cheapest labels of all users of a value that is provided in a set.
+/// Sums the least prices of all readers of a value that is provided in a set of layouts.
 static double users_cost(const eg_layout_provision *h, eg_layout_set set) {
   double sum = 0;
   for (size_t i = 0; i < h->users.len; i++)
@@ -225,9 +226,9 @@ static double users_cost(const eg_layout_provision *h, eg_layout_set set) {
   return sum;
 }
 
-/// Finds, for each target, its least cost above the cheapest label of a user that may
-/// need it: in a minimal set every target serves a user of its own. *out_sum: the sum of
-/// the cheapest labels.
+/// Finds, for each needed layout (target), its least cost above the cheapest choice of a
+/// reader that may need it: in a minimal set every target serves another reader.
+/// *out_sum: the sum of the cheapest choices.
 static egraph_status price_targets(eg_layout_provision *h, double *out_sum) {
   *out_sum = 0;
   h->extra.len = 0;
@@ -282,8 +283,8 @@ static egraph_status run_sets(eg_layout_provision *h) {
   return EGRAPH_OK;
 }
 
-/// Marks the (set, source) states for which a larger set costs no more; the larger set
-/// has room when they have.
+/// Marks pairs of a set and a layout of production for which a larger set costs no more;
+/// the larger set is within the limit of cost when they are.
 static egraph_status find_dominated(eg_layout_provision *h) {
   const eg_layout_sets *sets = &h->finder;
   uint32_t count = (uint32_t)sets->members.len;
@@ -300,7 +301,7 @@ static egraph_status find_dominated(eg_layout_provision *h) {
   return EGRAPH_OK;
 }
 
-/// Lists the ways with the sets that were found; numbers a set when it is first kept.
+/// Lists ways to provide the value by the found sets; numbers a set when first kept.
 static egraph_status list_ways(eg_layout_provision *h) {
   const eg_words *members = &h->finder.members;
   EG_TRY(find_dominated(h));

@@ -14,8 +14,8 @@
 
 enum { EG_LAYOUT_SET_TARGETS = 255, EG_LAYOUT_SET_SIZE = 8 };
 
-/// A set of targets: its bytes, from the lowest on, are 1 + the targets'
-/// numbers, ascending.
+/// A set of targets (layouts in which a value may be needed): its bytes, from the lowest
+/// on, are 1 + the targets' numbers, ascending.
 typedef uint64_t eg_layout_set;
 
 static inline uint32_t eg_layout_set_member(eg_layout_set set, uint32_t position) {
@@ -49,11 +49,11 @@ typedef struct eg_layout_sets {
 EG_OWNER_DEFINE_STATIC_FROM(eg_layout_sets, (.room = INFINITY), (eg_words, members),
                             (eg_doubles, way), (eg_flatmap, index))
 
-/// Finds the sets and their costs. Fails with EGRAPH_E_MEMORY. O(sets (2^size +
-/// arcs) layouts).
+/// Finds the sets of needed layouts that cost at most sets->room, and their costs by the
+/// layout of production. Fails with EGRAPH_E_MEMORY. O(sets (2^size + arcs) layouts).
 egraph_status eg_layout_sets_find(eg_layout_sets *sets);
-/// Returns the set without its member at a position. (Every subset of a found set
-/// is found.)
+/// Returns the number of the set that lacks the member at a position. (Every subset of a
+/// found set is found.)
 uint32_t eg_layout_sets_without(const eg_layout_sets *sets, uint32_t set,
                                 uint32_t position);
 /// Returns the cost of a set when the value is produced in a layout.
@@ -62,7 +62,7 @@ static inline double eg_layout_sets_cost(const eg_layout_sets *sets, uint32_t se
   return sets->way.data[(size_t)set * sets->layouts + layout];
 }
 
-/// A way to provide a value.
+/// A way to provide a value: the layout of production, the set of layouts to convert to.
 typedef struct eg_layout_way {
   uint32_t source; // layout, or the number of layouts: not produced
   uint32_t set;    // number
@@ -98,17 +98,17 @@ EG_OWNER_DEFINE_STATIC(eg_layout_provision, (eg_u32s, users, targets, from, to),
                        (eg_bytes, dominated), (eg_layout_ways, ways),
                        (eg_layout_sets, finder))
 
-/// Finds the ways to provide a value that have room; `source`: see above. Fails with
-/// EGRAPH_E_MEMORY.
+/// Finds the ways to provide a value that cost at most maker->room; `source`: the cost of
+/// producing it in each layout, above the least. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_provision_find(eg_layout_provision *provision, uint32_t value,
                                        const double *source);
-/// Returns the price of a layout for a user; INFINITY: the user never needs this layout.
+/// Returns the price of a layout for a reader of the value; INFINITY: it never needs it.
 double eg_layout_provision_price(const eg_layout_provision *provision, uint32_t link,
                                  uint32_t target);
-/// Returns the price of no layout for a user.
+/// Returns the price of the case that a reader of the value (a link) is not chosen.
 double eg_layout_provision_price_of_none(const eg_layout_provision *provision,
                                          uint32_t link);
-/// Returns the price of the cheapest label for a user: none, or a layout of the set.
+/// Returns the least price for a reader of the value: of a layout of the set, or of none.
 double eg_layout_provision_least(const eg_layout_provision *provision, uint32_t link,
                                  eg_layout_set set);
 

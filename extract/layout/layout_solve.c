@@ -63,7 +63,7 @@ static void solver_deinit(solver *s) {
   eg_layout_choice_deinit(&s->best);
 }
 
-/// Runs one pass; its solution, if any, becomes s->best.
+/// Runs one minimization; its solution, if any, becomes s->best.
 static egraph_status run_layout_pass(solver *s, const eg_layout_task *task) {
   bool is_cost = task->objective == EG_LAYOUT_COST;
   EG_OWNED(eg_layout_search, search);
@@ -136,8 +136,8 @@ static bool is_limited(const solver *s, uint32_t row) {
   return isfinite(s->problem->memory_limit[row]);
 }
 
-/// Keeps the memory rows of the last pass's solution if their largest rise is lower than
-/// that of the known solution.
+/// Keeps the memory of the last pass's solution if it exceeds the limits by less than the
+/// known solution does.
 static egraph_status keep_least(solver *s, least_rise *least) {
   assert(s->has_best);
   uint32_t row = 0;
@@ -157,7 +157,7 @@ static egraph_status keep_least(solver *s, least_rise *least) {
   return eg_u32s_append(&s->result->least, s->best.strategy.data, s->best.strategy.len);
 }
 
-/// Minimizes each row alone. *out_any: there is a solution.
+/// Minimizes the memory of each limited row alone. *out_any: there is a solution.
 static egraph_status minimize_rows(solver *s, least_rise *least, bool *out_any) {
   *out_any = true;
   for (uint32_t r = 0; r < s->problem->memory_rows && *out_any; r++) {
@@ -172,8 +172,8 @@ static egraph_status minimize_rows(solver *s, least_rise *least, bool *out_any) 
   return EGRAPH_OK;
 }
 
-/// Decides if one row can keep a rise while the other rows keep it. *out_known: false
-/// when the pass could not decide.
+/// Decides if one memory row can keep its limit plus `rise` while the others keep theirs
+/// plus `rise`. *out_known: false when the pass could not decide.
 static egraph_status try_rise(solver *s, double rise, least_rise *least,
                               bool *out_known) {
   assert(least->row < s->problem->memory_rows);

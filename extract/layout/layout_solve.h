@@ -84,10 +84,11 @@ egraph_status eg_layout_completer_create(egraph_allocator alloc,
                                          eg_layout_completer **out);
 void eg_layout_completer_destroy(eg_layout_completer *completer);
 EG_HOLDER_DEFINE(eg_layout_completer)
-/// Completes a choice. `strategy`: [value], EG_LAYOUT_NONE where unknown; leaves out
-/// values that are not needed. *out_is_solution: every need is met, ties and memory
-/// limits hold, and no forbidden item is used; then eg_layout_certify has checked *out,
-/// and the caller owns it. Fails with EGRAPH_E_MEMORY, EGRAPH_E_INTERNAL.
+/// Adds the cheapest arcs to chosen strategies. `strategy`: [value], EG_LAYOUT_NONE where
+/// unknown; leaves out values that are not needed. *out_is_solution: every needed layout
+/// is provided, ties and memory limits hold, and no forbidden item is used; then
+/// eg_layout_certify has checked *out, and the caller owns it. Fails with
+/// EGRAPH_E_MEMORY, EGRAPH_E_INTERNAL.
 egraph_status eg_layout_complete(eg_layout_completer *completer, const uint32_t *strategy,
                                  eg_layout_solution *out, bool *out_is_solution);
 

@@ -98,7 +98,7 @@ static egraph_status translate_rows(const eg_layout_cuts *cuts,
   return EGRAPH_OK;
 }
 
-/// Adds violated rows to the program; a cyclic integral solution always violates one.
+/// Adds violated S-cuts (*added: some); a cyclic integral solution always violates one.
 static egraph_status add_cuts(eg_layout_tree *tree, bool *added) {
   assert(tree->cuts.node_x.len == tree->cuts.node_op.len);
   eg_layout_cuts *cuts = &tree->cuts;
@@ -281,7 +281,7 @@ static void take_arcs(eg_layout_tree *tree) {
   }
 }
 
-/// Offers an integral solution unchanged, and with the best arcs for its strategies.
+/// Offers an integral solution of the program, and its strategies with the best arcs.
 /// *out_done: this node has no better solution.
 static egraph_status offer_integral(eg_layout_tree *tree, bool *out_done) {
   eg_layout_search *search = tree->search;
@@ -473,7 +473,7 @@ static egraph_status fill_sides(eg_layout_tree *tree, const candidate *c) {
   return add_fix(tree, &tree->in, tree->model.x_of.data[c->key], 1);
 }
 
-/// Bounds one side by a few simplex iterations.
+/// Bounds one of the two subproblems of a split by a few simplex iterations.
 static egraph_status probe_side(eg_layout_tree *tree, const eg_layout_fixes *side,
                                 double *out_bound) {
   eg_layout_fixes *undo = &tree->extra;
@@ -530,7 +530,7 @@ static egraph_status probe_all(splitter *s, uint32_t *out_best, bool *in_first) 
 }
 
 /// Chooses a split of the current solution and fills `in` and `out`. *out_found: false
-/// when no column is left to split.
+/// when no column is left to split; *in_first: visit `in` first.
 static egraph_status split_node(eg_layout_tree *tree, bool *out_found, bool *in_first) {
   splitter s = {.tree = tree};
   EG_LOCAL(eg_doubles, copy, tree->search->alloc); // probing overwrites the values
@@ -578,7 +578,7 @@ static egraph_status add_child(eg_layout_tree *tree, uint32_t parent,
   return eg_layout_nodes_push(&tree->nodes, node);
 }
 
-/// Solves a node and splits it; *out_next is the child to visit next, or NONE.
+/// Solves a node of the tree and splits it; *out_next: the child to visit next, or NONE.
 static egraph_status visit_tree_node(eg_layout_tree *tree, uint32_t at,
                                      uint32_t *out_next, eg_layout_outcome *outcome) {
   *out_next = EG_LAYOUT_NONE;

@@ -28,7 +28,7 @@ typedef struct eg_layout_fix {
 } eg_layout_fix;
 EG_VEC_DEFINE(eg_layout_fixes, eg_layout_fix);
 
-/// A node of the search tree: its parent, and fixes begin .. end of the tree's list.
+/// A node of the search tree: its parent, its fixed columns begin .. end in tree->fixes.
 typedef struct eg_layout_node {
   uint32_t parent; // EG_LAYOUT_NONE: the root
   uint32_t begin, end;
@@ -59,13 +59,14 @@ typedef struct eg_layout_tree {
   eg_doubles arc_weight; // scratch
   double bound;          // bound of the current node
   uint32_t visited;
-  // 0: none. Of a tree over a part of the problem, whose bounds are no bounds of the
-  // whole
+  // Most nodes to visit in a tree over a part of the problem, whose bounds do not hold
+  // for the whole problem; 0: no limit
   uint32_t visit_limit;
 } eg_layout_tree;
 
-/// Builds model and program of all active strategies and arcs. Call eg_layout_tree_deinit
-/// after a failure, too. Fails with EGRAPH_E_MEMORY or EGRAPH_E_INTERNAL.
+/// Builds the linear program of all active strategies and arcs. Call
+/// eg_layout_tree_deinit after a failure, too. Fails with EGRAPH_E_MEMORY
+/// or EGRAPH_E_INTERNAL.
 egraph_status eg_layout_tree_init(eg_layout_tree *tree, eg_layout_search *search,
                                   eg_layout_active *active);
 void eg_layout_tree_deinit(eg_layout_tree *tree);
@@ -74,13 +75,13 @@ void eg_layout_tree_deinit(eg_layout_tree *tree);
 /// rounds of cuts for a fractional solution.
 egraph_status eg_layout_tree_solve(eg_layout_tree *tree, uint32_t rounds,
                                    eg_layout_outcome *out);
-/// Offers the current solution; a fractional one is rounded first, when `round` is set,
-/// or not offered. *out_done: this node has no better solution.
+/// Offers the solution of the linear program; if it is fractional, rounds it first, or,
+/// without `round`, offers nothing. *out_done: this node has no better solution.
 egraph_status eg_layout_tree_offer(eg_layout_tree *tree, bool round, bool *out_done);
-/// Appends to `extra` the columns that reduced costs fix.
+/// Appends to tree->extra the columns that their reduced costs fix to 0 or 1.
 egraph_status eg_layout_tree_fix(eg_layout_tree *tree);
-/// Runs branch and bound below the root, which has bound tree->bound and the fixes
-/// in `extra`.
+/// Runs branch and bound below the root, which has bound tree->bound and the fixes in
+/// `extra`. *out_closed: no better solution is left, false when a limit ended the search.
 egraph_status eg_layout_tree_run(eg_layout_tree *tree, bool *out_closed);
 
 #endif

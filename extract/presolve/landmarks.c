@@ -51,8 +51,8 @@ static uint32_t everything(const finder *f) {
   return f->to->row.data[f->problem->class_count];
 }
 
-/// Removes from *meet the classes that no child of `node` needs; removes none if a child
-/// has no row yet.
+/// Removes from *meet the classes that no child of `node` needs; removes none if the
+/// landmarks of a child are not known yet.
 static egraph_status meet_node(finder *f, uint32_t node, uint32_t *meet) {
   eg_sets *sets = &f->to->sets;
   uint32_t first = f->problem->child_begin.data[node];
@@ -118,8 +118,8 @@ static bool leaves_part(const finder *f, uint32_t node) {
   return true;
 }
 
-/// Enqueues the classes where derivations of the part begin; returns the number of
-/// its edges.
+/// Enqueues the classes where derivations of a strongly connected part begin; returns the
+/// number of its edges.
 static uint64_t enqueue_starts(finder *f) {
   uint64_t edges = 0;
   f->head = f->waiting = 0;
@@ -134,7 +134,7 @@ static uint64_t enqueue_starts(finder *f) {
   return edges;
 }
 
-/// Drops sets that are no rows any more; sets `full` when that frees too little.
+/// Drops sets that are no class's landmarks now; sets `full` when too little is freed.
 static egraph_status make_room(finder *f) {
   size_t limit = (size_t)f->limits.set_nodes + f->problem->class_count;
   if (f->to->sets.nodes.len <= limit) return EGRAPH_OK;
@@ -186,7 +186,7 @@ static bool is_cyclic(const finder *f) {
   return false;
 }
 
-/// Finds the rows of one part. Once the memory is full, each row is {c}.
+/// Finds landmarks of one strongly connected part; {c} for class c once memory is full.
 static egraph_status find_part(finder *f) {
   if (f->full) return reset_part(f, false);
   if (!is_cyclic(f)) {
@@ -220,8 +220,8 @@ static egraph_status prepare_finder(finder *f) {
   return eg_sets_range(&to->sets, classes, &to->row.data[classes]);
 }
 
-/// Finds the rows of all parts. *out_done: false when patience ended first; the rows are
-/// then undefined.
+/// Finds the landmarks of all classes. *out_done: false when patience ended first; they
+/// are then undefined.
 static egraph_status find_sets(eg_landmark_sets *landmarks,
                                const eg_extract_problem *problem,
                                const eg_class_index *index, eg_landmark_limits limits,
@@ -302,7 +302,7 @@ typedef struct fixpoint {
 EG_OWNER_DEFINE_STATIC(fixpoint, (eg_u32s, component, queue), (eg_bytes, queued),
                        (eg_words, node_row, class_row))
 
-/// Shrinks the row of `class` to the classes that all its nodes need; true if it changed.
+/// Shrinks the landmarks of `class` to those that all its nodes need; true if changed.
 static bool shrink_row(fixpoint *f, uint32_t class) {
   assert(class < f->problem->class_count);
   size_t words = f->landmarks->words;
@@ -438,8 +438,8 @@ static double sum_dense(eg_landmark_sums *sums, uint32_t node) {
   return sum;
 }
 
-/// Sums over `set` without the `count` sets in `others`, each of which may extend
-/// beyond `set`.
+/// Sums the weights of the members of `set` that are in none of the `count` sets of
+/// `others`, each of which may extend beyond `set`.
 static double sum_rest(const eg_landmark_sums *sums, uint32_t set, const uint32_t *others,
                        uint32_t count) {
   const eg_sets *sets = &sums->landmarks->shared.sets;
@@ -462,8 +462,8 @@ static double sum_rest(const eg_landmark_sums *sums, uint32_t set, const uint32_
                   &(eg_set_node){node->code, (uint32_t)word, (uint32_t)(word >> 32)});
 }
 
-/// Sums over shared sets. It also counts the node's own class, which is harmless: a node
-/// that needs its own class is in no solution.
+/// Sums the weights of a node's landmarks. Its own class counts, too, which is harmless:
+/// a node that needs its own class is in no solution.
 static double sum_shared(const eg_landmark_sums *sums, uint32_t node) {
   assert(!sums->landmarks->dense);
   uint32_t rows[MAX_CHILDREN], count = 0;

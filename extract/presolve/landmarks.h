@@ -19,9 +19,9 @@
 #include "extract/incumbent.h"
 #include "extract/presolve/shared_sets.h"
 
-/// Rows of large problems. Rows of bits take classes^2 / 8 bytes; a row here takes only
-/// the memory of the parts that it shares with no other row, and all rows together have
-/// a limit.
+/// Landmarks of large problems, a set (row) per class. Rows of bits take classes^2 / 8
+/// bytes; a row here takes only the memory of the parts that it shares with no other row,
+/// and all rows together have a limit.
 typedef struct eg_landmark_sets {
   eg_sets sets;
   eg_u32s row;      // [class] set of positions
@@ -60,7 +60,7 @@ egraph_status eg_landmarks_find(eg_landmarks *landmarks,
                                 const eg_class_index *index, eg_patience patience,
                                 bool *out_done);
 
-/// Returns the row of a class; needs landmarks->dense.
+/// Returns the landmarks of a class as a row of bits; needs landmarks->dense.
 static inline const uint64_t *eg_landmarks_of(const eg_landmarks *landmarks,
                                               uint32_t class) {
   return landmarks->rows.data + (size_t) class * landmarks->words;
@@ -73,7 +73,7 @@ static inline bool eg_landmarks_has(const eg_landmarks *landmarks, uint32_t clas
   return eg_sets_has(&shared->sets, shared->row.data[class],
                      shared->position.data[needed]);
 }
-/// Appends the row of `class`, in the same order every time.
+/// Appends the landmarks of `class`, in the same order every time.
 egraph_status eg_landmarks_list(const eg_landmarks *landmarks, uint32_t class,
                                 eg_u32s *out);
 /// True when some child of `node` needs `needed`.
@@ -85,7 +85,7 @@ static inline bool eg_landmarks_node_has(const eg_landmarks *landmarks,
   }
   return false;
 }
-/// Fills out with the union of Nec over the children of `node`; needs landmarks->dense.
+/// Fills out with all landmarks of the children of `node`; needs landmarks->dense.
 void eg_landmarks_closure(const eg_landmarks *landmarks,
                           const eg_extract_problem *problem, uint32_t node,
                           uint64_t *out);
@@ -101,7 +101,8 @@ typedef struct eg_landmark_sums {
 } eg_landmark_sums;
 EG_OWNER_DEFINE_STATIC(eg_landmark_sums, (eg_words, row), (eg_doubles, sum))
 
-/// Prepares sums for these weights. Borrows all pointers. O(rows) for shared landmarks.
+/// Prepares sums of these weights over landmarks. Borrows all pointers. O(rows) for
+/// shared landmarks.
 egraph_status eg_landmark_sums_start(eg_landmark_sums *sums,
                                      const eg_landmarks *landmarks,
                                      const eg_extract_problem *problem,

@@ -59,7 +59,7 @@ static egraph_status drop_implied(scan *s, bool *changed) {
   return eg_presolve_drop(presolve, NULL, s->drop.data, s->dropped, changed);
 }
 
-/// Sets s->roots to the union of Nec over all roots, without empty classes.
+/// Sets s->roots to the landmarks of all roots, without empty classes.
 static egraph_status find_forced(scan *s) {
   eg_presolve *presolve = s->presolve;
   const eg_extract_problem *problem = &presolve->model.problem;

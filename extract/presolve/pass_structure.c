@@ -229,7 +229,7 @@ typedef struct batch {
 } batch;
 EG_OWNER_DEFINE_STATIC(batch, (eg_bytes, chosen, blocked), (eg_u32s, row))
 
-/// Moves cost and part of the only node of a root into the fixed part.
+/// Moves the only node of a root, with its cost, to the nodes that are decided.
 static egraph_status pay_roots(eg_presolve *presolve, bool *changed) {
   eg_reduced *model = &presolve->model;
   for (size_t i = 0; i < model->problem.roots.len; i++) {
@@ -434,7 +434,7 @@ static egraph_status load_bench(bench *b) {
   return EGRAPH_OK;
 }
 
-/// Sets the row to the children of `user` without `class`, then the children of `member`,
+/// Sets b->row to the children of `user` without `class`, then the children of `member`,
 /// distinct. *out_useful: false when the product would be its own child.
 static egraph_status unite_children(bench *b, uint32_t user, uint32_t member,
                                     bool *out_useful) {
@@ -492,7 +492,7 @@ static egraph_status queue_children(bench *b, uint32_t node) {
   return EGRAPH_OK;
 }
 
-/// Removes the rows of dead nodes.
+/// Removes the lists of children of dead nodes from the pool.
 static void compact_pool(bench *b) {
   uint32_t end = 0;
   for (size_t n = 0; n < b->nodes.len; n++) {
@@ -539,7 +539,8 @@ static egraph_status store_bench(bench *b) {
   return eg_presolve_swap(presolve);
 }
 
-/// Merges classes. The work has a bound: each merge removes a node for ever.
+/// Merges classes into their only users. Each merge removes a node, which bounds
+/// the work.
 static egraph_status merge_classes(bench *b, bool *changed) {
   EG_TRY(load_bench(b));
   for (uint32_t class = 0; class < b->classes.len; class ++)

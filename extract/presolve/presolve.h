@@ -39,18 +39,18 @@ void eg_presolve_deinit(eg_presolve *presolve);
 void eg_presolve_serve(eg_presolve *presolve, eg_incumbent *incumbent);
 /// Copies `model` into the presolve.
 egraph_status eg_presolve_load(eg_presolve *presolve, const eg_reduced *model);
-/// Runs the passes until none changes anything, the model is closed, or it is time to end
-/// (the model is valid after every pass).
+/// Runs the passes until none changes anything, nothing below the cutoff is left, or it
+/// is time to end (the model is valid after every pass).
 egraph_status eg_presolve_run(eg_presolve *presolve);
 
 // ---- for the passes ----------------------------------------------------------------
 
-/// True when it is time to end; cheap enough for inner loops. A pass then returns with
-/// the reductions that it has found.
+/// True when the presolve is out of time or stopped; cheap enough for inner loops. A pass
+/// then returns with the reductions that it has found.
 bool eg_presolve_late(eg_presolve *presolve);
 /// As eg_presolve_late for rare calls: reads the clock each time.
 bool eg_presolve_late_now(eg_presolve *presolve);
-/// Returns the limits of time for a step that checks them itself.
+/// Returns the time limits of the presolve, for a step that checks them itself.
 eg_patience eg_presolve_patience(const eg_presolve *presolve);
 /// Returns the clock of the incumbent, or NULL.
 static inline eg_part_clock *eg_presolve_clock(const eg_presolve *presolve) {
@@ -74,14 +74,14 @@ static inline egraph_status eg_presolve_drop(eg_presolve *presolve,
   *changed = true;
   return eg_presolve_filter(presolve, drop_node, drop_edge);
 }
-/// Replaces `model` by `spare`, which a pass has filled.
+/// Replaces the reduced problem `model` by `spare`, which a pass has filled.
 egraph_status eg_presolve_swap(eg_presolve *presolve);
 /// Finds landmarks unless the current ones are valid; has_landmarks stays false when it
 /// is time to end.
 egraph_status eg_presolve_need_landmarks(eg_presolve *presolve);
 /// Flags the nodes whose bound reaches the cutoff. The bound of a node is `base`, its
 /// price, and the cheapest members of all other classes that the node and the roots need.
-/// Raises the lower bound; may set closed.
+/// Raises the lower bound; may set presolve->closed.
 egraph_status eg_presolve_mark_costly(eg_presolve *presolve, const double *price,
                                       double base, uint8_t *drop_node, size_t *dropped);
 
@@ -108,14 +108,14 @@ EG_EXTRACT_PASS_LIST(EG_EXTRACT_PASS_DECLARE)
 typedef struct eg_pass_statistics {
   uint32_t runs;
   double seconds;
-  // Numbers removed, summed over the runs; negative where merging added items.
+  // Nodes, classes and edges removed in all runs; negative where merging added some.
   int64_t nodes, classes, edges;
 } eg_pass_statistics;
 
-/// Fills out[EG_PASS_COUNT] and the sizes that remain. `best_cost` is the cost of any
-/// choice (INFINITY: none known); passes that need a cutoff use it. Takes as long as
-/// presolve; stops at options->time_limit_seconds. Fails with EGRAPH_E_ARGUMENT when a
-/// cost is negative, EGRAPH_E_MEMORY.
+/// Fills out[EG_PASS_COUNT], an entry per pass, and the sizes that remain. `best_cost` is
+/// the cost of any choice (INFINITY: none known); passes that need a cutoff use it. Takes
+/// as long as presolve; stops at options->time_limit_seconds. Fails with
+/// EGRAPH_E_ARGUMENT when a cost is negative, EGRAPH_E_MEMORY.
 egraph_status eg_pass_statistics_run(egraph_allocator alloc,
                                      const eg_extract_problem *problem,
                                      const eg_extract_options *options, double best_cost,

@@ -33,7 +33,7 @@ static egraph_status visit_part(eg_parts *parts, uint32_t part) {
   return eg_u32s_push(&parts->stack, part);
 }
 
-/// Writes every original node of `part` to choice[its class], each part once.
+/// Writes each original node in `part` (a set of nodes) to choice[its class], once.
 static egraph_status expand_part(eg_parts *parts, uint32_t part,
                                  const eg_extract_problem *original, uint32_t *choice) {
   parts->stack.len = 0;

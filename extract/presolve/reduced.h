@@ -32,10 +32,11 @@ EG_OWNER_DEFINE_MEMBERS(eg_parts, (eg_part_pairs, pairs), (eg_bytes, seen),
                         (eg_u32s, stack, cut_begin, cut_parts))
 
 void eg_parts_init(eg_parts *parts, egraph_allocator alloc, uint32_t leaf_count);
-/// Returns in *out the part that contains both parts; EG_EXTRACT_NONE is the empty part.
+/// Returns in *out the union of two sets of original nodes (parts);
+/// EG_EXTRACT_NONE: empty.
 egraph_status eg_parts_join(eg_parts *parts, uint32_t a, uint32_t b, uint32_t *out);
-/// Records a cut: solutions contain one of `count` parts. eg_reduced.cuts lists the cuts
-/// of a model.
+/// Records a cut: solutions contain one of `count` parts (sets of original nodes).
+/// eg_reduced.cuts lists the cuts of a model.
 egraph_status eg_parts_add_cut(eg_parts *parts, const uint32_t *cut, uint32_t count,
                                uint32_t *out);
 
@@ -53,16 +54,16 @@ egraph_status eg_reduced_init(eg_reduced *reduced, egraph_allocator alloc);
 void eg_reduced_deinit(eg_reduced *reduced);
 /// Empties `reduced` and gives it `class_count` classes; keeps its memory.
 void eg_reduced_clear(eg_reduced *reduced, uint32_t class_count);
-/// Copies the whole original problem: the part of node n is n.
+/// Copies the whole original problem: node n represents original node n.
 egraph_status eg_reduced_from(eg_reduced *reduced, const eg_extract_problem *original);
 egraph_status eg_reduced_copy(eg_reduced *to, const eg_reduced *from);
-/// As eg_reduced_clear, but copies the fixed part and the offset of `from`.
+/// As eg_reduced_clear, but copies the nodes that `from` has decided, and their cost.
 void eg_reduced_start(eg_reduced *reduced, const eg_reduced *from, uint32_t class_count);
 /// Adds a node with its children sorted. Nodes that are their own child are left out.
 egraph_status eg_reduced_add_node(eg_reduced *reduced, uint32_t class, double cost,
                                   uint32_t part, const uint32_t *children,
                                   uint32_t count);
-/// Adds node `node` of a problem.
+/// Adds a copy of `node`, which represents the original nodes in `part`.
 egraph_status eg_reduced_copy_node(eg_reduced *reduced, const eg_extract_problem *from,
                                    uint32_t node, uint32_t part);
 /// Expands a choice of the reduced problem into choice[original class].

@@ -79,7 +79,7 @@ static uint32_t highest_bit(uint32_t x) {
 #endif
 }
 
-/// Finds or makes the node that joins two disjoint parts.
+/// Finds or makes the trie node that joins two sets with disjoint ranges.
 static egraph_status join_disjoint(eg_sets *sets, uint32_t a, uint32_t b, uint32_t *out) {
   assert(a != 0 && b != 0);
   uint32_t x = sets->nodes.data[a].code, y = sets->nodes.data[b].code;

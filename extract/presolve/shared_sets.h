@@ -60,7 +60,7 @@ static inline uint64_t eg_sets_word(const eg_set_node *leaf) {
 }
 /// True when the set contains `member`. O(log numbers).
 bool eg_sets_has(const eg_sets *sets, uint32_t set, uint32_t member);
-/// Appends the members, ascending.
+/// Appends the members of a set, ascending.
 egraph_status eg_sets_list(const eg_sets *sets, uint32_t set, eg_u32s *out);
 /// Returns the part of `set` in the range of words of `code`: 0, a node in that range or
 /// with that code, or, when `set` reaches beyond that range, a node above it.

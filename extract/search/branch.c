@@ -49,7 +49,7 @@ static void update_bound(tree *t) {
   eg_incumbent_raise(t->search->incumbent, bound);
 }
 
-/// Copies `model`; the tree owns the copy from the start.
+/// Pushes a copy of `model` as an open node; the tree owns the copy from the start.
 static egraph_status push_model(tree *t, const eg_reduced *model, double bound) {
   EG_TRY(open_nodes_reserve(&t->open, t->open.len + 1));
   open_node *node = &t->open.data[t->open.len];
@@ -268,7 +268,7 @@ static egraph_status bound_current(tree *t, eg_relax_outcome *out) {
   }
 }
 
-/// Bounds a popped node, and frees it once it is loaded.
+/// Presolves and bounds a node of the search tree, and frees it once it is loaded.
 static egraph_status load_and_bound(tree *t, eg_reduced *model, eg_relax_outcome *out) {
   *out = EG_RELAX_CLOSED;
   egraph_status status = EGRAPH_OK;
@@ -279,8 +279,8 @@ static egraph_status load_and_bound(tree *t, eg_reduced *model, eg_relax_outcome
   return is_open ? bound_current(t, out) : EGRAPH_OK;
 }
 
-/// Takes the top of the stack and bounds or splits it. *out_done: false when time ran
-/// out meanwhile.
+/// Takes the top node of the stack and bounds or splits it. *out_done: false when time
+/// ran out meanwhile.
 static egraph_status work_on_top(tree *t, bool *out_done) {
   assert(t->open.len != 0);
   open_node node = t->open.data[--t->open.len];

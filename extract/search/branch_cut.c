@@ -115,7 +115,7 @@ static egraph_status descend(descent *d) {
   return EGRAPH_OK;
 }
 
-/// Changes a few classes at random; takes back changes that close a cycle.
+/// Changes the nodes of a few classes at random; takes back changes that close a cycle.
 static egraph_status kick_classes(descent *d) {
   memcpy(d->current.data, d->best.data, d->current.len * sizeof(uint32_t));
   EG_TRY(collect_movable(d));
@@ -307,7 +307,7 @@ static egraph_status solve_once(solver *s, node_outcome *out) {
   return EGRAPH_OK;
 }
 
-/// Solves and cuts until no row is violated, the bound stalls, or the node is closed.
+/// Solves and adds cuts until none is violated, the bound stalls, or the node is closed.
 static egraph_status bound_node(solver *s, int max_rounds, node_outcome *out) {
   uint32_t nodes = eg_extract_node_count(&s->model.reduced.problem);
   for (int round = 0;; round++) {
@@ -331,8 +331,8 @@ static egraph_status bound_node(solver *s, int max_rounds, node_outcome *out) {
   return EGRAPH_OK;
 }
 
-/// Fixes a column to its current side when its reduced cost raises the bound past
-/// the cutoff.
+/// Fixes a column at its current bound (0 or 1) when its reduced cost raises the lower
+/// bound past the cutoff.
 static egraph_status fix_by_reduced_costs(solver *s) {
   assert(s->touched.len == 0);
   const double *reduced = eg_lp_reduced_costs(s->lp);
@@ -418,7 +418,8 @@ static egraph_status work_on_node(solver *s, uint32_t at, uint32_t count,
   *out_done = true;
   EG_TRY(enter_tree_node(s, at));
   EG_TRY(bound_node(s, at == EG_EXTRACT_NONE ? ROOT_ROUNDS : NODE_ROUNDS, &outcome));
-  // Rounds the bound up to the unit: nodes with equal bounds are searched like a dive.
+  // Rounds the bound up to the costs' unit: nodes with equal bounds are searched like
+  // a dive.
   s->bound = eg_round_to_unit(s->bound, s->incumbent->unit);
   update_bound(s);
   if (outcome == NODE_STOPPED) *out_done = false;

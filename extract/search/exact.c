@@ -37,7 +37,7 @@ enum {
 static const double WINDOW_SHARE = 0.4; // share of the remaining work, for phase 2
 // Share of the remaining work, for each local search
 static const double RECOVER_SHARE = 0.3;
-// Share of the remaining work, for walks that look ahead
+// Share of the remaining work for frontier walks that lower bounds guide (lookahead.h)
 static const double AHEAD_SHARE = 0.4;
 
 typedef struct exact {
@@ -87,8 +87,7 @@ static egraph_status walk_frontier(eg_incumbent *incumbent, const eg_class_index
   return EGRAPH_OK;
 }
 
-/// Improves the solution of the whole problem before presolve; both methods take
-/// near-linear time.
+/// Improves the whole problem's solution in near-linear time; *out_closed: it is optimal.
 static egraph_status improve_whole(exact *e, bool *out_closed) {
   eg_incumbent *whole = e->search.incumbent;
   uint64_t few = (uint64_t)FEW_STEPS * whole->problem->class_count;
@@ -114,7 +113,7 @@ static bool is_huge(const eg_subproblem *subproblem) {
   return subproblem->node_of.len > TREE_NODES;
 }
 
-/// Slides windows over a subproblem, which gets work in proportion to its size.
+/// Solves windows (small parts) over a subproblem; work is in proportion to its size.
 static egraph_status slide_windows(exact *e, eg_subproblem *subproblem) {
   double share = (double)subproblem->node_of.len / (double)e->presolve.model.part.len;
   if (!is_huge(subproblem)) share *= WINDOW_SHARE;
@@ -128,7 +127,7 @@ static egraph_status slide_windows(exact *e, eg_subproblem *subproblem) {
                     &options);
 }
 
-// Closes a subproblem: nothing below its cutoff is left.
+// Marks a subproblem as solved: it has no better solution below its cutoff.
 static void close_subproblem(eg_subproblem *subproblem) {
   eg_incumbent *incumbent = &subproblem->incumbent;
   bool better = incumbent->cost < subproblem->outer_cutoff;
@@ -199,8 +198,8 @@ static egraph_status phase_root(void *user, eg_subproblem *subproblem) {
                               subproblem->node_of.len > WHOLE_TREE_NODES ? 1 : 0);
 }
 
-/// Improves a subproblem by windows, which eg_exact_run solves; their tree limit ends
-/// them after phase 1.
+/// Improves a subproblem by small parts (windows), which eg_exact_run solves; their tree
+/// limit ends them after phase 1.
 static egraph_status phase_windows(void *user, eg_subproblem *subproblem) {
   exact *e = user;
   if (e->search.incumbent->tree_limit != 0 || subproblem->node_of.len <= WHOLE_TREE_NODES)
@@ -282,7 +281,7 @@ static egraph_status run_exact(exact *e, eg_extract_result *result) {
   if (eg_incumbent_stop(e->search.incumbent)) return EGRAPH_OK;
   EG_TRY(presolve_whole(e, result));
   if (!e->presolve.closed && eg_incumbent_stop(e->search.incumbent)) return EGRAPH_OK;
-  // Nothing is below the cutoff if presolve is closed or greedy found no derivation.
+  // Nothing is below the cutoff if presolve has shown this or greedy found no derivation.
   if (e->presolve.closed || !isfinite(e->search.best_cost)) {
     eg_incumbent_raise(e->search.incumbent, e->search.incumbent->cost);
     return EGRAPH_OK;

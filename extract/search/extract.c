@@ -40,8 +40,8 @@ typedef struct writer {
 
 static void writer_deinit(writer *w) { eg_plain_proof_deinit(&w->proof); }
 
-/// Searches again, in proof mode. It does not search subproblems apart; tree_limit tells
-/// the search so.
+/// Searches again, in proof mode, by one search tree without subproblems, which
+/// tree_limit requests.
 static egraph_status prove_again(writer *w) {
   if (eg_extract_has_negative_cost(w->problem)) {
     // Adds a sum without rows: it uses only the least cost of each class, if negative.
@@ -64,8 +64,8 @@ static egraph_status prove_again(writer *w) {
   return eg_branch_run(w->alloc, &incumbent, w->proof.target, 0, &closed);
 }
 
-/// Returns the largest bound that the text proves: all of it, or the best sum before
-/// any split.
+/// Returns the largest bound that the certificate proves: by its whole text, or by the
+/// best sum before any split.
 static double claim_bound(writer *w) {
   eg_plain_proof *proof = &w->proof;
   double bound = w->result->bound;
@@ -269,8 +269,8 @@ static egraph_status run_cost_shift(egraph_allocator alloc, eg_incumbent *incumb
 
 enum { DAG_MEMORY_BYTES = 256 << 20, PERTURB_ROUNDS = 12 };
 
-// Time reserved for the steps after the search (a last choice, its certificate), in
-// certificates: these steps take about as long as this many.
+// Time reserved for the steps after the search (a last choice, its certificate), as a
+// multiple of the time that one certificate takes.
 static const double RESERVE = 2;
 
 static egraph_status check_options(const eg_extract_problem *problem,
@@ -283,8 +283,8 @@ static egraph_status check_options(const eg_extract_problem *problem,
   return EGRAPH_OK;
 }
 
-/// Computes a bound: every root needs a node of its own; of other classes only negative
-/// costs count.
+/// Computes a lower bound: every root needs a node of its own; of other classes only
+/// negative costs count.
 static egraph_status trivial_bound(egraph_allocator alloc,
                                    const eg_extract_problem *problem, double *out) {
   EG_LOCAL(eg_doubles, least, alloc);

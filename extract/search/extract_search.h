@@ -26,7 +26,7 @@ void eg_extract_search_init(eg_extract_search *search, egraph_allocator alloc,
                             eg_incumbent *incumbent, double outer_cutoff);
 void eg_extract_search_deinit(eg_extract_search *search);
 double eg_extract_search_cutoff(const eg_extract_search *search);
-/// Solves a program within the remaining work and time, and counts its iterations.
+/// Solves a linear program within the remaining work and time, and counts its iterations.
 egraph_status eg_extract_search_solve_lp(eg_incumbent *incumbent, eg_lp *lp,
                                          double objective_limit, eg_lp_state *out);
 /// Offers the choice of a reduced model to the incumbent; *out_cost is its cost.
@@ -60,7 +60,7 @@ typedef struct eg_relax {
 } eg_relax;
 EG_OWNER_DEFINE_STATIC(eg_relax, (eg_doubles, x), (eg_bytes, drop))
 
-/// Solves the relaxation; uses presolve's landmarks if there are any. Fails with
+/// Solves the linear relaxation; uses presolve's landmarks if there are any. Fails with
 /// EGRAPH_E_MEMORY or EGRAPH_E_INTERNAL (GLPK).
 egraph_status eg_relax_run(eg_relax *relax, eg_extract_search *search,
                            eg_presolve *presolve, eg_relax_outcome *out);

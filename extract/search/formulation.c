@@ -48,7 +48,7 @@ static bool all_founded(const eg_extract_problem *problem, uint32_t node,
   return true;
 }
 
-/// Flags the classes that the roots reach through nodes whose children are all founded.
+/// Flags the classes that the roots reach through nodes whose children are all derivable.
 static egraph_status find_reached(const eg_extract_problem *problem,
                                   const eg_class_index *index, const uint8_t *founded,
                                   eg_bytes *reached) {
@@ -171,7 +171,7 @@ static double class_value(const eg_formulation *model, const double *x, uint32_t
   return sum;
 }
 
-/// Flags in `set` the unfounded classes that `class` reaches through nodes in use.
+/// Flags in `set` the classes not derivable that `class` reaches through nodes in use.
 static egraph_status collect_set(const eg_formulation *model, const double *x,
                                  const uint8_t *founded, uint32_t class, eg_bytes *set,
                                  eg_u32s *queue) {
@@ -198,8 +198,8 @@ static bool leaves_set(const eg_extract_problem *problem, uint32_t node,
   return true;
 }
 
-/// Adds the loop formula of a set for `class`. Members of `class` that leave the set are
-/// on both sides and cancel out.
+/// Adds the loop formula (no cycle) of a set for `class`. Members of `class` that leave
+/// the set are on both sides of the row and cancel out.
 static egraph_status add_loop_row(const eg_formulation *model, const double *x,
                                   const eg_u32s *classes, const uint8_t *set,
                                   uint32_t class, eg_lp_rows *rows) {

@@ -26,11 +26,11 @@ typedef struct eg_formulation {
 
 egraph_status eg_formulation_init(eg_formulation *model, egraph_allocator alloc);
 void eg_formulation_deinit(eg_formulation *model);
-/// Keeps the nodes that are derivable and reachable; class numbers stay. O(nodes +
-/// edges). Fails with EGRAPH_E_MEMORY.
+/// Builds a model of the nodes that are derivable and reachable; class numbers stay.
+/// O(nodes + edges). Fails with EGRAPH_E_MEMORY.
 egraph_status eg_formulation_build(eg_formulation *model,
                                    const eg_extract_problem *original);
-/// Appends all rows but the loop formulas.
+/// Appends all rows of the program except loop formulas, which forbid cycles.
 egraph_status eg_formulation_rows(const eg_formulation *model, eg_lp_rows *rows);
 /// Appends at most `max_rows` violated loop formulas: at least one when x is integral and
 /// its choice cyclic. O(nodes + edges) for each.
@@ -42,7 +42,7 @@ egraph_status eg_formulation_cuts(const eg_formulation *model, const double *x,
 /// Adds the nodes of a class to the current row.
 egraph_status eg_rows_add_members(eg_lp_rows *rows, const eg_class_index *index,
                                   uint32_t class, double coefficient);
-/// Adds rows of the third kind: for each class, its nodes with `child` <= child's nodes.
+/// Adds a row for each class: the sum of its nodes with child `child` <= child's nodes.
 egraph_status eg_rows_of_child(eg_lp_rows *rows, const eg_extract_problem *problem,
                                const eg_class_index *index, uint32_t child,
                                eg_user_groups *groups);

@@ -61,7 +61,7 @@ static bool is_row(const void *user, uint32_t state, const void *key) {
   return memcmp(bits_of(w, &w->next, state), key, w->words * sizeof(uint64_t)) == 0;
 }
 
-/// Adds the state w->row, unless it is in the next states already at no higher cost.
+/// Adds the class set w->row to the next states, unless it is there at no higher cost.
 static egraph_status add_next_state(walk *w, double cost, double rest, uint32_t before,
                                     uint32_t node) {
   assert(w->row.len == w->words);
@@ -97,8 +97,8 @@ static void swap_states(walk *w) {
   w->next = swapped;
 }
 
-/// Fills w->row for a state after it chose a node. False when this order cannot express
-/// the choice: a child with an earlier place is on a cycle.
+/// Fills w->row with the classes that a state needs after it chose a node. False when a
+/// child comes earlier in the order (a cycle).
 static bool choose_node(walk *w, uint32_t state, uint32_t class, uint32_t node) {
   assert(eg_bits_has(bits_of(w, &w->now, state), w->frontier->slot.data[class]));
   const eg_frontier *f = w->frontier;
@@ -122,7 +122,7 @@ static bool is_spent(const walk *w) {
   return w->work > w->options->steps || w->next.bits.len > MOST_WORDS;
 }
 
-/// Marks the children of the class as open.
+/// Marks the children of the class as needed and not yet derived.
 static void hold_children(walk *w, uint32_t class) {
   const eg_frontier *f = w->frontier;
   EG_EACH_MEMBER(f->index, class, node) {
@@ -133,7 +133,7 @@ static void hold_children(walk *w, uint32_t class) {
   }
 }
 
-/// Finds a lower bound of the classes of w->row.
+/// Finds a lower bound of the cost of the classes in w->row.
 static egraph_status find_rest(walk *w, double *out) {
   *out = 0;
   if (w->options->ahead == NULL) return EGRAPH_OK;
@@ -180,7 +180,7 @@ static int compare_ranked(const void *a, const void *b) {
   return p->state < q->state ? -1 : 1;
 }
 
-/// True when `state` needs a subset of the classes of `other`, for no more.
+/// True when `state` needs a subset of the classes of `other`, at no higher cost.
 static bool supersedes(const walk *w, uint32_t state, uint32_t other) {
   if (w->now.cost.data[state] > w->now.cost.data[other]) return false;
   const uint64_t *a = bits_of(w, &w->now, state), *b = bits_of(w, &w->now, other);
@@ -387,8 +387,8 @@ static const double AHEAD_GAIN = 0.125; // relative to the gap: a smaller gain i
 static const double AHEAD_HELPS = 0.5;  // share of the limit: a walk needs this bound
 static const double WALK_SHARE = 0.25;  // share of the remaining work, for walks
 
-/// Returns the cheaper kind for the next run; *out_fits: the work that is left suffices
-/// for this run and for walks.
+/// Returns the kind of bounds (of single classes or of pairs) that is cheaper to raise;
+/// *out_fits: the work that is left suffices for this and for walks.
 static eg_lookahead_options *next_kind(const improvement *i, eg_lookahead_options *kinds,
                                        bool *out_fits) {
   uint64_t alone = eg_lookahead_steps(&i->ahead, &kinds[0]);
@@ -399,8 +399,8 @@ static eg_lookahead_options *next_kind(const improvement *i, eg_lookahead_option
   return &kinds[is_pairs];
 }
 
-/// Raises bounds until they reach the limit, or gain little. *out_helps: the bounds are
-/// high enough to guide walks.
+/// Raises bounds until they reach the limit (*out_closed) or gain little. *out_helps: the
+/// bounds are high enough to guide walks.
 static egraph_status raise_bounds(improvement *i, bool *out_closed, bool *out_helps) {
   eg_lookahead_options kinds[] = {{.states = AHEAD_ALONE},
                                   {.states = AHEAD_IN_PAIRS, .in_pairs = true}};
@@ -444,8 +444,8 @@ static egraph_status find_solutions(improvement *i, uint32_t *out_states) {
   return EGRAPH_OK;
 }
 
-/// Improves the incumbent by walks. If cycles hide solutions from this order, a walk that
-/// ignores cycles gives a bound.
+/// Improves the incumbent by walks; *out_closed: nothing below the limit is left. If
+/// cycles hide solutions from this order, a walk that ignores cycles gives a bound.
 static egraph_status improve_incumbent(improvement *i, const eg_class_index *index,
                                        uint64_t steps, bool *out_closed) {
   uint32_t states;

@@ -21,12 +21,12 @@ typedef struct eg_frontier_options {
   double limit;    // solutions from here on are ignored
   uint32_t states; // most states at a time, about; the dearest are dropped
   uint64_t steps;  // work after which the walk ends without a result
-  /// An edge to a class with an earlier place lies on a cycle. false: the walk leaves out
-  /// nodes with such edges. true: it ignores such edges, its result is a lower bound, and
-  /// it ends when it would drop a state.
+  /// An edge to a class that is earlier in the order lies on a cycle. false: the walk
+  /// leaves out nodes with such edges. true: it ignores such edges, its result is a lower
+  /// bound, and it ends when it would drop a state.
   bool ignores_cycles;
-  /// Bounds of the open classes (lookahead.h): states that the limit excludes are left
-  /// out, and states are compared by cost and bound together. NULL: by cost alone.
+  /// Bounds of needed classes (lookahead.h): states that the limit excludes are left out,
+  /// and states are compared by cost and bound together. NULL: by cost alone.
   const eg_lookahead *ahead;
 } eg_frontier_options;
 
@@ -39,15 +39,15 @@ typedef struct eg_frontier_result {
 } eg_frontier_result;
 EG_OWNER_DEFINE_STATIC(eg_frontier_result, (eg_u32s, choice))
 
-/// Walks once. Costs must be >= 0. Adds its work to the count of the incumbent, which may
-/// stop the walk; the incumbent may be NULL. Fails with EGRAPH_E_MEMORY.
+/// Walks once over sets of needed classes. Costs must be >= 0. The incumbent (or NULL)
+/// counts the work and may stop the walk. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_frontier_run(const eg_frontier *frontier, eg_incumbent *incumbent,
                               const eg_frontier_options *options,
                               eg_frontier_result *out);
 
 /// Improves the incumbent, solution and bound, by walks with more and more states, within
-/// about `steps` of work, and more if few classes are open at a time. `looks_ahead`:
-/// finds bounds of the open classes first, from more and more states. *out_closed:
+/// about `steps` of work, and more if few classes are needed at a time. `looks_ahead`:
+/// finds bounds of the needed classes first, from more and more states. *out_closed:
 /// nothing below its cutoff and below `outer_cutoff` is left. Costs must be >= 0. Fails
 /// with EGRAPH_E_MEMORY.
 egraph_status eg_frontier_improve(eg_incumbent *incumbent, const eg_class_index *index,

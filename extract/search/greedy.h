@@ -24,9 +24,9 @@ typedef struct eg_greedy {
   size_t dag_memory_bytes;
 } eg_greedy;
 
-/// True when the problem is small enough for DAG.
+/// True when the problem is small enough for greedy extraction by DAG cost.
 bool eg_greedy_fits(const eg_greedy *greedy);
-/// Returns the approximate steps of both kinds together.
+/// Returns the approximate steps of greedy extraction by tree cost and by DAG cost.
 uint64_t eg_greedy_steps(const eg_greedy *greedy);
 
 egraph_status eg_greedy_run(const eg_greedy *greedy, eg_greedy_kind kind,
@@ -35,8 +35,8 @@ egraph_status eg_greedy_run(const eg_greedy *greedy, eg_greedy_kind kind,
 /// of eg_clock_seconds().
 egraph_status eg_greedy_run_until(const eg_greedy *greedy, eg_greedy_kind kind,
                                   const double *cost, double deadline, uint32_t *choice);
-/// Runs TREE until `deadline`; classes not reached by then get no choice. The choice of
-/// the other classes is acyclic.
+/// Runs greedy extraction by tree cost until `deadline`; classes not reached by then get
+/// no choice. The choice of the other classes is acyclic.
 egraph_status eg_greedy_run_some(const eg_greedy *greedy, const double *cost,
                                  double deadline, uint32_t *choice);
 

@@ -101,7 +101,8 @@ static egraph_status try_node(recovery *r, uint32_t class, uint32_t node) {
   return EGRAPH_OK;
 }
 
-/// Tries the nodes of a class. A class that is not needed gets a user during the trials.
+/// Tries each node of a class as its choice. A class that is not needed gets a user
+/// during the trials.
 static egraph_status try_class(recovery *r, uint32_t class) {
   bool idle = r->count.data[class] == 0, done = true;
   double ignored = 0;
@@ -166,7 +167,8 @@ static egraph_status order_classes(recovery *r, bool deep) {
   return EGRAPH_OK;
 }
 
-/// Visits users before the classes they use, so that counts are final when they are read.
+/// Counts the needed users of each class; visits users first, so that counts are final
+/// when they are read.
 static void count_users(recovery *r) {
   const eg_extract_problem *problem = r->problem;
   for (uint32_t class = 0; class < problem->class_count; class ++)
@@ -352,7 +354,7 @@ static egraph_status number_class(lns *l, uint32_t class) {
   return eg_extract_problem_add_class(l->problem, &l->number.data[class]);
 }
 
-/// Adds the node unless one of its children is outside.
+/// Adds a node to the window's problem unless one of its children is outside.
 static egraph_status add_window_node(lns *l, uint32_t node) {
   const eg_extract_problem *whole = l->incumbent->problem;
   l->row.len = 0;
@@ -388,7 +390,7 @@ static egraph_status build_window(lns *l) {
   return EGRAPH_OK;
 }
 
-/// Offers the solution as a choice of the window's problem.
+/// Offers the best solution of the whole as a choice of the window's problem.
 static egraph_status seed_window(lns *l, eg_incumbent *window) {
   assert(l->node_of.len == eg_extract_node_count(l->problem));
   EG_TRY(eg_fill_none(&l->choice, l->problem->class_count));

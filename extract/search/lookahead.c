@@ -80,7 +80,7 @@ static bool leads_on(const orders *o, uint32_t class, uint32_t child) {
          o->rank.data[child] < o->rank.data[class];
 }
 
-/// Sorts by ascending keys [class], stably.
+/// Sorts classes by ascending key[class], stably.
 static egraph_status sort_classes(orders *o, const eg_u32s *classes, const uint32_t *key,
                                   eg_u32s *out) {
   assert(classes->len == o->problem->class_count);
@@ -100,7 +100,7 @@ static egraph_status sort_classes(orders *o, const eg_u32s *classes, const uint3
   return EGRAPH_OK;
 }
 
-/// Classes without a derivation are last.
+/// Ranks the classes, children first; classes without a derivation are last.
 static egraph_status rank_classes(orders *o) {
   EG_TRY(eg_derivable_find(o->problem, o->index, NULL, 0, &o->derivable, &o->waiting,
                            &o->queue));
@@ -156,7 +156,7 @@ egraph_status eg_frontier_find(eg_frontier *frontier, const eg_extract_problem *
 
 // ---- the problem by places ------------------------------------------------------------
 
-/// Adds a node, unless it needs its own class: then it is in no solution.
+/// Adds a node of a class, unless it needs its own class: then it is in no solution.
 static egraph_status add_place_node(eg_lookahead *a, uint32_t place, uint32_t node) {
   const eg_frontier *f = a->frontier;
   size_t begin = a->children.len;
@@ -277,8 +277,8 @@ static egraph_status bound_set(search *s, uint32_t states, double *out) {
 
 // ---- all sets, from the last class up -------------------------------------------------
 
-/// Moves one place back: the class at `place` is now open, and the classes that it opens
-/// are no longer open.
+/// Moves back in the order: the class at `place` is now needed, and the classes that it
+/// is first to need are not.
 static void step_back(search *s, uint32_t place) {
   const eg_lookahead *a = s->ahead;
   for (uint32_t n = a->node_begin.data[place]; n < a->node_begin.data[place + 1]; n++)

@@ -20,8 +20,8 @@ typedef struct eg_frontier {
 } eg_frontier;
 EG_OWNER_DEFINE_STATIC(eg_frontier, (eg_u32s, order, place, slot))
 
-/// Computes two orders and takes the one with fewer open classes. O(nodes + edges). Fails
-/// with EGRAPH_E_MEMORY.
+/// Computes two orders of the classes and takes the order with fewer classes needed at a
+/// time. O(nodes + edges). Fails with EGRAPH_E_MEMORY.
 egraph_status eg_frontier_find(eg_frontier *frontier, const eg_extract_problem *problem,
                                const eg_class_index *index);
 
@@ -39,13 +39,13 @@ egraph_status eg_frontier_find(eg_frontier *frontier, const eg_extract_problem *
 // Haslum, Geffner 2000, "Admissible Heuristics for Optimal Planning" (h^m); the search
 // adds the cost of a few classes together before their descendants part or join.
 
-/// Lower bounds, by place: classes are named by their places in the order. Edges to
-/// earlier places are ignored, as on a walk that ignores cycles.
+/// Lower bounds of costs of classes, named by their positions (places) in the order.
+/// Edges to earlier classes are ignored, as on a walk that ignores cycles.
 typedef struct eg_lookahead {
   const eg_frontier *frontier; // borrowed
   eg_u32s slot;                // [place]
-  // [place] 1 + place of the first class that needs this class; 0: a root;
-  // EG_EXTRACT_NONE: never needed
+  // [position in the order] 1 + position of the first class that needs this class; 0: a
+  // root; EG_EXTRACT_NONE: never needed
   eg_u32s opened;
   eg_u32s node_begin;  // [place + 1]
   eg_doubles cost;     // [node]
@@ -67,12 +67,12 @@ typedef struct eg_lookahead_options {
 /// Copies the problem in the order of the frontier, with all bounds 0. O(nodes + edges
 /// log edges). Fails with EGRAPH_E_MEMORY.
 egraph_status eg_lookahead_build(eg_lookahead *ahead, const eg_frontier *frontier);
-/// Returns the approximate steps of a run.
+/// Returns the approximate steps of eg_lookahead_run.
 uint64_t eg_lookahead_steps(const eg_lookahead *ahead,
                             const eg_lookahead_options *options);
-/// Raises the bounds, and *out_bound to a bound of the roots. Adds its work to the
-/// count of the incumbent, which may stop the run; the incumbent may be NULL. Fails
-/// with EGRAPH_E_MEMORY.
+/// Raises the lower bounds of classes, and *out_bound to a bound of the roots. Adds its
+/// work to the count of the incumbent, which may stop the run; the incumbent may be NULL.
+/// Fails with EGRAPH_E_MEMORY.
 egraph_status eg_lookahead_run(eg_lookahead *ahead, eg_incumbent *incumbent,
                                const eg_lookahead_options *options, double *out_bound);
 
@@ -81,7 +81,7 @@ static inline double eg_lookahead_of_pair(const eg_lookahead *a, uint32_t p, uin
   return a->pairs.data[(size_t)first * a->frontier->width + a->slot.data[last]];
 }
 
-/// Returns a lower bound of the cost of classes that are open at the same time.
+/// Returns a lower bound of the cost of `count` classes, given by positions in the order.
 static inline double eg_lookahead_of(const eg_lookahead *a, const uint32_t *places,
                                      size_t count) {
   double most = 0;

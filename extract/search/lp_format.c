@@ -42,7 +42,7 @@ static void print_term(printer *p, double factor, char letter, uint32_t number) 
   eg_text_printf(p->text, "%c%u", letter, number);
 }
 
-/// Starts a row; its second number is EG_EXTRACT_NONE if one number suffices as a name.
+/// Starts a row named by `kind` and one number, or two (b EG_EXTRACT_NONE: one).
 static void start_row(printer *p, const char *kind, uint32_t a, uint32_t b) {
   p->terms = 0;
   eg_text_printf(p->text, " %s_%u", kind, a);

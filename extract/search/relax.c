@@ -88,7 +88,8 @@ static egraph_status order_roots(cutting *c) {
   return EGRAPH_OK;
 }
 
-/// Adds the cuts as rows, except those that would make the program too long.
+/// Adds cuts of the dual ascent as rows, except cuts that would make the program
+/// too long.
 static egraph_status add_cut_rows(cutting *c) {
   size_t items = c->rows.columns.len;
   for (uint32_t r = 0; r < eg_cuts_count(&c->cuts); r++) {
@@ -148,7 +149,7 @@ static egraph_status build_program(cutting *c) {
 
 static eg_plain_proof *proof_of(const cutting *c) { return c->search->incumbent->proof; }
 
-/// Reports the rows of the program with their multipliers.
+/// Reports the rows of the program with their multipliers to the proof.
 static egraph_status explain_rows(cutting *c) {
   assert(proof_of(c) != NULL);
   const eg_lp_rows *rows = eg_lp_rows_of(c->lp);
@@ -167,8 +168,8 @@ static egraph_status explain_rows(cutting *c) {
   return EGRAPH_OK;
 }
 
-/// Reports the program's multipliers and, unless `price` is NULL, the cuts of the ascent
-/// that began with those prices; drops the nodes that the proof rules out.
+/// Reports to the proof the program's multipliers and, unless `price` is NULL, the cuts
+/// of the ascent that began with those prices; drops the nodes that the proof rules out.
 static egraph_status explain_bound(cutting *c, double *price) {
   eg_plain_proof *proof = proof_of(c);
   const uint32_t *part = c->presolve->model.part.data;
@@ -185,9 +186,9 @@ static egraph_status explain_bound(cutting *c, double *price) {
   return EGRAPH_OK;
 }
 
-/// Explains the bound, which drops nodes. Does this only if the bound reaches the cutoff,
-/// or if it drops at least one in PROOF_SHARE of the remaining nodes: an explanation
-/// lists all rows in use.
+/// Writes the proof of the bound, which drops nodes. Does this only if the bound reaches
+/// the cutoff, or if it drops at least one in PROOF_SHARE of the remaining nodes: an
+/// explanation lists all rows in use.
 static egraph_status fix_in_proof(cutting *c, double *price) {
   double more = 0;
   EG_TRY(ascend_from_prices(c, ROUND_ASCENT_CUTS, &more));
@@ -199,7 +200,8 @@ static egraph_status fix_in_proof(cutting *c, double *price) {
   return explain_bound(c, price);
 }
 
-/// Solves the program and copies bound and x. *out_open: false when the model is closed.
+/// Solves the linear program; copies bound and x. *out_open: false when nothing below the
+/// cutoff is left.
 static egraph_status solve_relaxation(cutting *c, bool *out_open) {
   const eg_reduced *model = &c->presolve->model;
   double limit = (c->presolve->cutoff - model->offset) * c->scale * (1 + 1e-7);
@@ -337,8 +339,8 @@ egraph_status eg_relax_run(eg_relax *relax, eg_extract_search *search,
   EG_TRY(eg_cuts_init(&c.cuts, search->alloc));
   EG_TRY(prepare_cutting(&c));
   EG_TRY(run_rounds(&c, out));
-  // In proof mode only the proof decides if the model is closed: the bound may contain
-  // parts that the proof could not explain.
+  // In proof mode only the proof decides if the model has no better solution: the bound
+  // may contain parts that the proof could not explain.
   if (proof_of(&c) != NULL && !proof_of(&c)->closed && !(relax->bound < presolve->cutoff))
     relax->bound = nextafter(presolve->cutoff, -INFINITY);
   return EGRAPH_OK;

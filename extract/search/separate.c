@@ -12,7 +12,7 @@
 
 // ---- maximum flow -----------------------------------------------------------------
 
-// A smaller capacity counts as used up.
+// An arc with a smaller remaining capacity counts as full.
 static const double EMPTY = 1e-9;
 
 egraph_status eg_flow_start(eg_flow *flow, uint32_t vertices) {
@@ -172,7 +172,7 @@ static uint32_t supporter(separator *s, uint32_t node, uint32_t trial) {
   return best;
 }
 
-/// Fills the start set: the sink side of a minimum cut to the target.
+/// Fills the start set of the tabu search: the sink side of a minimum cut to s->target.
 static egraph_status flow_set(separator *s, uint32_t trial) {
   assert(s->target < s->support->class_count);
   uint32_t source = s->support->class_count;
@@ -198,7 +198,7 @@ static double count_inside(separator *s) {
   return value;
 }
 
-/// Returns the change of the cut value when `class` moves in or out.
+/// Returns the change of the cut value when `class` moves in or out of the set.
 static double change_of(const separator *s, uint32_t class) {
   double own = 0, others = 0;
   uint32_t threshold = s->in_set.data[class];
@@ -234,7 +234,7 @@ static bool best_flip(const separator *s, uint32_t step, double *out_change,
   return any;
 }
 
-/// Leaves the best set in best_set and returns its value.
+/// Improves the class set by tabu search; leaves the best in best_set, returns its value.
 static double tabu_search(separator *s) {
   double value = count_inside(s), best = value;
   memcpy(s->best_set.data, s->in_set.data, s->in_set.len);
@@ -255,8 +255,9 @@ static double tabu_search(separator *s) {
   return best;
 }
 
-/// Adds the row of the set over all nodes, not only nodes with x > 0. Members of a target
-/// that is no root are on both sides; members that are in the cut cancel out.
+/// Adds the S-cut of the class set as a row over all nodes, not only nodes with x > 0.
+/// Members of a target that is no root are on both sides; members that are in the cut
+/// cancel out.
 static egraph_status emit_set(separator *s) {
   const eg_presolve *presolve = s->options->presolve;
   const eg_extract_problem *problem = &presolve->model.problem;
@@ -287,8 +288,8 @@ static egraph_status try_target(separator *s, uint32_t target) {
   return EGRAPH_OK;
 }
 
-/// Orders the targets: roots first, then other classes, both shuffled; leaves out fully
-/// derived classes.
+/// Orders the target classes of cuts: roots first, then other classes, both shuffled;
+/// leaves out fully derived classes.
 static egraph_status order_targets(separator *s) {
   for (int roots = 1; roots >= 0; roots--) {
     size_t from = s->targets.len;

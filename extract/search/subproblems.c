@@ -132,8 +132,8 @@ static int compare_sizes(const void *a, const void *b) {
   return p->class_of.data[0] < q->class_of.data[0] ? -1 : 1;
 }
 
-/// Adds the incumbents. They point to the problem next to them, so this happens after the
-/// last move of a subproblem.
+/// Adds an incumbent to each subproblem. It points to the problem next to it, so this
+/// happens after the last move of a subproblem.
 static egraph_status add_incumbents(eg_subproblems *subproblems, eg_incumbent *whole) {
   assert(whole->problem != NULL);
   for (size_t i = 0; i < subproblems->len; i++) {

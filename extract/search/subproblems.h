@@ -64,13 +64,13 @@ typedef struct eg_batches {
   bool exhausted; // result: some subproblem is exhausted
 } eg_batches;
 
-/// A step of one subproblem. It writes only this subproblem, reads only constant parts of
-/// the others, and may run in any thread.
+/// A function that does one step of solving a subproblem. It writes only this subproblem,
+/// reads only constant parts of the others, and may run in any thread.
 typedef egraph_status (*eg_subproblem_step)(void *user, eg_subproblem *subproblem);
 
-/// Runs `step` on every open subproblem, until the whole stops or one subproblem is
-/// exhausted, and raises the bound of the whole. Fails as the first failing subproblem
-/// does.
+/// Runs `step` on every open subproblem, until the whole solve stops or one subproblem is
+/// exhausted, and raises the bound of the whole problem. Fails as the first failing
+/// subproblem does.
 egraph_status eg_subproblems_run(eg_batches *batches, eg_subproblem_step step);
 
 #endif

@@ -58,7 +58,7 @@ static void sweep_dual(eg_shard_tools *tools) {
   eg_shard_search_work(tools->search, tools->dual.work - before);
 }
 
-/// Sweeps, restores the best prices, and computes the bound of these prices in integers.
+/// Passes messages, restores the best memory prices, computes the bound in integers.
 static egraph_status run_dual(eg_shard_tools *tools, eg_shard_model *model,
                               const eg_shard_effort *effort, int64_t *inout_bound,
                               bool *out_changed) {
@@ -171,7 +171,7 @@ egraph_status eg_shard_branch_add(eg_shard_branch *branch, const eg_shard_model 
   return eg_shard_model_copy(&open->model, model, NULL);
 }
 
-/// Returns (the least marginal of the dearer half) - (the cheapest marginal).
+/// Returns (the least min-marginal in the dearer half of a node's values) - (the least).
 static double split_at(const double *unary, uint32_t count, eg_doubles *sorted) {
   sorted->len = 0;
   if (eg_doubles_append(sorted, unary, count) != EGRAPH_OK) return 0;
@@ -197,7 +197,7 @@ static uint32_t choose_node(const eg_shard_dual *dual, eg_doubles *sorted) {
   return best;
 }
 
-/// Flags the cheap (or dear) half of the values of n by their marginals in model->keep.
+/// Flags in model->keep the half of n's values with low (`cheap`) or high min-marginals.
 static egraph_status flag_half(eg_shard_model *model, const eg_shard_dual *dual,
                                uint32_t n, bool cheap) {
   assert(n < model->nodes.len);
@@ -213,7 +213,7 @@ static egraph_status flag_half(eg_shard_model *model, const eg_shard_dual *dual,
   return EGRAPH_OK;
 }
 
-/// Closes a model with one choice in the proof, by memory or by the cost of the choice.
+/// Records in the proof that a model's only choice does not fit or is not cheaper.
 static egraph_status prove_only(eg_shard_branch *branch, eg_shard_model *model) {
   assert(model->proof != NULL);
   bool changed;
@@ -226,7 +226,7 @@ static egraph_status prove_only(eg_shard_branch *branch, eg_shard_model *model) 
   return eg_shard_proof_closed(model->proof);
 }
 
-/// Offers the only choice: every node has one value.
+/// Offers the only choice of a model whose nodes have one value each.
 static egraph_status offer_only(eg_shard_branch *branch, eg_shard_model *model) {
   EG_LOCAL(eg_u32s, choice, model->alloc);
   bool better;
@@ -235,8 +235,7 @@ static egraph_status offer_only(eg_shard_branch *branch, eg_shard_model *model) 
   return model->proof == NULL ? EGRAPH_OK : prove_only(branch, model);
 }
 
-/// Splits a model in two. The dual solution of the split belongs to the model before
-/// the split.
+/// Splits a model in two. The split uses the dual solution of the model before the split.
 static egraph_status split_model(eg_shard_branch *branch, eg_shard_model *model,
                                  int64_t bound) {
   assert(!model->closed);
@@ -286,10 +285,10 @@ egraph_status eg_shard_branch_step(eg_shard_branch *branch) {
 }
 
 // ---- blocks -------------------------------------------------------------------------
-// A block consists of nodes around a seed in the graph; of nodes that share memory with
-// the seed; of both; or of nodes spread over those whose choices exceed their share of
-// the bound. The seed is drawn in proportion to this excess. A bandit chooses kind and
-// size.
+// A block consists of nodes around a seed in the graph; of nodes that share memory
+// with the seed; of both; or of nodes spread over those whose choices exceed their
+// share of the bound. The seed is drawn in proportion to this excess. A bandit chooses
+// kind and size.
 
 enum { BY_EDGES, BY_TIME, BY_BOTH, SPREAD };
 
@@ -329,8 +328,8 @@ static void load_value(eg_shard_block *block, uint32_t n, uint32_t value, int64_
   }
 }
 
-/// Returns how much the choice of n costs above the cheapest choice under prices and
-/// messages, plus half of this excess for each of its edges.
+/// Returns how much the value chosen for node n costs above the cheapest choice under
+/// prices and messages, plus half of this excess for each of its edges.
 static double excess_of_node(const eg_shard_block *block, const eg_shard_dual *dual,
                              uint32_t n) {
   const eg_shard_model *model = block->model;
@@ -397,7 +396,7 @@ static egraph_status take_node(eg_shard_block *block, uint32_t n) {
   return eg_u32s_push(&block->nodes, n);
 }
 
-/// Adds neighbours of the block's nodes from `from` on, until the block has `size` nodes.
+/// Adds neighbours of block nodes from index `from` on, until the block has `size` nodes.
 static egraph_status grow_by_edges(eg_shard_block *block, size_t from, uint32_t size) {
   const eg_shard_model *model = block->model;
   eg_rng *rng = &block->whole->rng;
@@ -412,7 +411,7 @@ static egraph_status grow_by_edges(eg_shard_block *block, size_t from, uint32_t 
   return EGRAPH_OK;
 }
 
-/// Returns the row with the least free memory among a few random rows of the node.
+/// Returns the memory row with the least free memory among a few random rows of the node.
 static uint32_t tight_row(eg_shard_block *block, uint32_t n) {
   const eg_shard_model *model = block->model;
   uint32_t best = EG_SHARD_NONE;
@@ -426,7 +425,7 @@ static uint32_t tight_row(eg_shard_block *block, uint32_t n) {
   return best;
 }
 
-/// Adds nodes that use memory in `row`; all have the same chance.
+/// Adds to the block random nodes that use memory in `row`; all have the same chance.
 static egraph_status grow_by_time(eg_shard_block *block, uint32_t row, uint32_t size) {
   const eg_shard_model *model = block->model;
   eg_u32s *alive = &block->scratch;
@@ -507,7 +506,7 @@ static egraph_status add_edges(eg_shard_block *block, uint32_t n) {
   return EGRAPH_OK;
 }
 
-/// Builds the model of the block, with the memory that the other nodes leave.
+/// Builds a model of the block's nodes, with the memory that all other nodes leave.
 static egraph_status build_block(eg_shard_block *block) {
   eg_shard_model *core = &block->search.core;
   const eg_shard_model *model = block->model;
@@ -532,7 +531,7 @@ static egraph_status build_block(eg_shard_block *block) {
   return EGRAPH_OK;
 }
 
-/// Tightens the block's model, and branches while models are open.
+/// Solves the block: tightens its model, and branches while subproblems are open.
 static egraph_status solve_block(eg_shard_block *block) {
   eg_shard_model *root = &block->root;
   eg_shard_search *search = &block->search;

@@ -30,8 +30,8 @@ typedef struct eg_shard_effort {
 
 void eg_shard_tools_init(eg_shard_tools *tools, eg_shard_search *search);
 void eg_shard_tools_deinit(eg_shard_tools *tools);
-/// Tightens the model until it is closed, the rounds gain little, or time is up. Sets the
-/// model's cutoff to the search's cost. Raises *inout_bound, a bound of the model.
+/// Tightens the model until nothing below the cutoff is left, the rounds gain little, or
+/// time is up. Sets the model's cutoff to the search's best cost. Raises *inout_bound.
 egraph_status eg_shard_tighten(eg_shard_tools *tools, eg_shard_model *model,
                                const eg_shard_effort *effort, int64_t *inout_bound);
 /// Returns the size of the model: values plus table entries.
@@ -52,13 +52,13 @@ typedef struct eg_shard_branch {
 
 void eg_shard_branch_init(eg_shard_branch *branch, eg_shard_tools *tools);
 void eg_shard_branch_deinit(eg_shard_branch *branch);
-/// Adds a copy of the model. Fails with EGRAPH_E_MEMORY.
+/// Adds a copy of the model to the open subproblems. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_shard_branch_add(eg_shard_branch *branch, const eg_shard_model *model,
                                   int64_t bound);
-/// Drops all open models.
+/// Drops all open subproblems.
 void eg_shard_branch_clear(eg_shard_branch *branch);
-/// Tightens the newest open model; closes it, or replaces it by its two halves. When no
-/// model is open the search's bound meets its cost.
+/// Tightens the newest open subproblem; closes it, or replaces it by two, each with half
+/// of the values of a node. When none is open the search's bound meets its cost.
 egraph_status eg_shard_branch_step(eg_shard_branch *branch);
 
 // ---- blocks -------------------------------------------------------------------------
@@ -94,13 +94,14 @@ typedef struct eg_shard_block {
 
 void eg_shard_block_init(eg_shard_block *block, eg_shard_search *whole);
 void eg_shard_block_deinit(eg_shard_block *block);
-/// Starts from a choice (value indices) of a model that must not change. `dual`, or NULL,
-/// has swept the model: nodes whose choices exceed the bound are drawn more often.
+/// Starts the search of blocks of nodes from a choice (value indices) of a model that
+/// must not change. `dual`, or NULL, has swept the model: nodes whose choices exceed the
+/// bound are drawn more often.
 egraph_status eg_shard_block_enter(eg_shard_block *block, eg_shard_model *model,
                                    const uint32_t *choice, int64_t cost,
                                    const eg_shard_dual *dual);
-/// Solves one block, and adds its work to the whole search. Offers a better choice to the
-/// whole search and keeps it as `choice`.
+/// Solves one block of nodes, with all others fixed, and adds its work to the whole
+/// search. Offers a better choice to the whole search and keeps it as `choice`.
 egraph_status eg_shard_block_improve(eg_shard_block *block, bool *out_better);
 
 #endif

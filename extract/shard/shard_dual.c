@@ -114,7 +114,7 @@ egraph_status eg_shard_dual_start(eg_shard_dual *dual, eg_shard_model *model) {
   return EGRAPH_OK;
 }
 
-/// Fills `priced` from the model's costs and prices.
+/// Fills `priced` with the costs of all values plus their memory at the model's prices.
 static void price_all(eg_shard_dual *dual) {
   const eg_shard_model *model = dual->model;
   double *sum = dual->load.data; // sums of the prices of earlier rows
@@ -301,7 +301,8 @@ void eg_shard_dual_reprice(eg_shard_dual *dual, double target) {
     norm += dual->direction.data[r] * dual->direction.data[r];
   }
   if (norm == 0) return;
-  // Steps from the best bound: from a bad bound the steps would grow without end.
+  // The length of a step follows the best bound: after a bad bound it would grow
+  // without end.
   double length = dual->step * (target - dual->best_bound) / norm;
   for (size_t r = 0; r < rows; r++) {
     double price = model->price.data[r] + length * dual->direction.data[r];
@@ -347,7 +348,7 @@ int eg_shard_scale_of(const eg_shard_model *model) {
   return scale;
 }
 
-/// Fills prices in fixed point, or zeros; false when the capacities cost too much.
+/// Fills fixed-point memory prices, or zeros without `use`; false when too large.
 static bool sum_prices(eg_shard_prices *prices, const eg_shard_model *model, bool use) {
   wide charge = 0;
   prices->sum.data[0] = 0;
@@ -382,7 +383,8 @@ egraph_status eg_shard_prices_fix(eg_shard_prices *prices, const eg_shard_model 
   return EGRAPH_OK;
 }
 
-/// Usages add up to 2^62, prices to 2^60. The value must not be forbidden.
+/// Returns a value's scaled cost plus its charge for memory. No overflow: usages add up
+/// to 2^62, prices to 2^60. The value must not be forbidden.
 static wide price_value(const eg_shard_prices *prices, const eg_shard_model *model,
                         uint32_t n, uint32_t value) {
   const eg_shard_node *node = &model->nodes.data[n];
@@ -404,7 +406,7 @@ int64_t eg_shard_prices_of(const eg_shard_prices *prices, const eg_shard_model *
   return sum < most ? (int64_t)sum : most;
 }
 
-/// State of one call; its numbers are in units of 2^-scale.
+/// State of one call of eg_shard_bound_run; its numbers are in units of 2^-scale.
 typedef struct exact {
   eg_shard_model *model;
   eg_shard_prices prices;
@@ -463,8 +465,8 @@ static void sum_node(exact *x, uint32_t n) {
     if (value[v] < HUGE_COST) value[v] -= (int64_t)least;
 }
 
-/// Returns the residual of an entry, or HUGE_COST when the entry alone reaches
-/// the cutoff.
+/// Returns a table entry less its messages (`both`), or HUGE_COST when the entry alone
+/// reaches the cutoff.
 static inline int64_t residual(const exact *x, int64_t entry, int64_t both) {
   if (entry >= x->left) return HUGE_COST;
   return entry * (INT64_C(1) << x->prices.scale) - both;
@@ -500,7 +502,7 @@ static void sum_edge(exact *x, uint32_t e) {
   if (least >= HUGE_COST) x->model->closed = true;
 }
 
-/// Completes the reduced cost of every value by its edges.
+/// Adds to the reduced cost of every value the least reduced costs of its edges.
 static void add_lines(exact *x) {
   const eg_shard_model *model = x->model;
   for (uint32_t n = 0; n < model->nodes.len; n++) {
@@ -561,7 +563,7 @@ static egraph_status filter_node(exact *x, uint32_t n, int64_t spare, bool *chan
   return eg_shard_keep_values(model, n);
 }
 
-/// Filters pairs before values, while messages and tables still match.
+/// Drops pairs of values (table entries) before values, while messages and tables match.
 static egraph_status filter_all(exact *x, bool *changed) {
   eg_shard_model *model = x->model;
   wide spare = x->allowed - x->bound;

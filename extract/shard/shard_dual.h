@@ -32,18 +32,18 @@ EG_OWNER_DEFINE_STATIC(eg_shard_dual,
                         best_price, scratch),
                        (eg_sizes, table_at), (eg_u32s, earlier, later, choice, least))
 
-/// Reads the model, which must not change; continues from its messages and prices.
+/// Starts from the messages and prices of a model, which must not change.
 egraph_status eg_shard_dual_start(eg_shard_dual *dual, eg_shard_model *model);
-/// Sweeps forward and back; bound, choice and least belong to the backward sweep.
+/// Passes messages forward and back; bound, choice, least belong to the backward sweep.
 void eg_shard_dual_sweep(eg_shard_dual *dual);
-/// Moves the prices along the violation by the last sweep's minima (subgradient with
-/// momentum, Polyak's length towards `target`).
+/// Moves the memory prices along the violation of the capacities by the last sweep's
+/// minima (subgradient with momentum, Polyak's length towards `target`).
 void eg_shard_dual_reprice(eg_shard_dual *dual, double target);
 /// Fills load[row] with (the memory of a choice in the row) - (the row's capacity);
 /// `load` has rows + 1 entries.
 void eg_shard_dual_load(const eg_shard_model *model, const uint32_t *choice,
                         double *load);
-/// Restores the prices of the best bound.
+/// Restores the memory prices that gave the best bound.
 void eg_shard_dual_return(eg_shard_dual *dual);
 
 // ---- the bound in integers ----------------------------------------------------------
@@ -58,9 +58,9 @@ void eg_shard_dual_return(eg_shard_dual *dual);
 egraph_status eg_shard_bound_run(eg_shard_model *model, bool filter, int64_t *out,
                                  bool *changed);
 
-/// Prices in fixed point, in units of 2^-scale. The charge of value v is the sum over its
-/// items of usage * (sum[last] - sum[first]) / 2^shift, rounded down. The capacities cost
-/// `capacity`, rounded up. Prices that cost more than 2^60 count as 0.
+/// Memory prices in fixed point, in units of 2^-scale. The charge of value v is the sum
+/// over its items of usage * (sum[last] - sum[first]) / 2^shift, rounded down. The
+/// capacities cost `capacity`, rounded up. Prices that cost more than 2^60 count as 0.
 typedef struct eg_shard_prices {
   int scale, shift;
   eg_i64s sum; // [rows + 1] of the prices of the rows before
@@ -70,7 +70,8 @@ EG_OWNER_DEFINE_STATIC(eg_shard_prices, (eg_i64s, sum))
 
 egraph_status eg_shard_prices_fix(eg_shard_prices *prices, const eg_shard_model *model,
                                   int scale);
-/// Returns node cost plus charge in units of 2^-scale, at most `most` <= 2^61.
+/// Returns a value's cost plus memory charge in units of 2^-scale, at most `most`
+/// <= 2^61.
 int64_t eg_shard_prices_of(const eg_shard_prices *prices, const eg_shard_model *model,
                            uint32_t node, uint32_t value, int64_t most);
 /// Returns the largest scale, at most 20, at which all costs below the cutoff stay

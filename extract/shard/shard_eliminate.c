@@ -9,7 +9,7 @@
 
 #include "extract/shard/shard_model.h"
 
-/// Adds a factor with a table of zeros.
+/// Adds a table of zeros over the `arity` variables in `scope`; *out is its number.
 static egraph_status add_factor(eg_shard_elimination *x, const uint32_t *scope,
                                 uint32_t arity, uint32_t *out) {
   assert(arity == 0 || scope[0] < x->bucket.len);
@@ -32,7 +32,7 @@ static int64_t scale_entry(const eg_shard_elimination *x, int64_t entry) {
   return entry * (INT64_C(1) << x->prices.scale);
 }
 
-/// Returns the node's cost and charge, plus the costs of its edges to fixed nodes.
+/// Returns the cost of a node's value, its memory charge, and its edges to fixed nodes.
 static int64_t price_value(const eg_shard_elimination *x, uint32_t n, uint32_t v) {
   const eg_shard_model *model = x->model;
   int64_t sum = eg_shard_prices_of(&x->prices, model, n, v, EG_SHARD_CAP);
@@ -69,7 +69,7 @@ static egraph_status load_edge(eg_shard_elimination *x, uint32_t e) {
   const uint32_t *ends = x->model->edges.data[e].ends;
   uint32_t at[2] = {x->place.data[ends[0]], x->place.data[ends[1]]};
   if (at[0] == EG_SHARD_NONE || at[1] == EG_SHARD_NONE) return EGRAPH_OK;
-  // Half-edge at the end with the first place
+  // The end of the edge whose node is first in the order
   uint32_t half = 2 * e + (at[0] < at[1] ? 0 : 1);
   uint32_t scope[2] = {at[half & 1], at[~half & 1]}, factor;
   EG_TRY(add_factor(x, scope, 2, &factor));
@@ -95,7 +95,8 @@ typedef struct part {
   size_t size;
 } part;
 
-/// Adds a factor; false when the union of the scopes is too long or its table too large.
+/// Adds a factor to a part of a bucket; false when the union of the scopes is too long or
+/// its table too large.
 static bool join_factor(const eg_shard_elimination *x, part *p, uint32_t factor) {
   assert(p->count == 0 || p->arity != 0);
   const eg_shard_factor *f = &x->factors.data[factor];
@@ -121,7 +122,8 @@ static bool join_factor(const eg_shard_elimination *x, part *p, uint32_t factor)
   return true;
 }
 
-/// A position in the tables of a part; cursor[k] points into the table of factor k.
+/// A position in the tables that are added up (a part); cursor[k] points into the table
+/// of factor k.
 typedef struct walk {
   const int64_t *cursor[MAX_PARTS];
   size_t stride[MAX_PARTS][MAX_ARITY]; // per variable of the scope
@@ -149,7 +151,8 @@ static void start_walk(const eg_shard_elimination *x, const part *p, walk *w) {
   }
 }
 
-/// Reduces a line: for every value of the second variable the minimum over the first.
+/// Adds up a line of tables: per value of the second variable, the minimum over
+/// the first.
 static void reduce_line(const walk *w, uint32_t own, uint32_t line, int64_t *sum,
                         int64_t *to) {
   for (uint32_t v = 0; v < own; v++)
@@ -217,7 +220,7 @@ static size_t factor_size(const eg_shard_elimination *x, uint32_t factor) {
   return size;
 }
 
-// Lists the bucket's factors in x->trial, largest first.
+// Lists in x->trial the tables whose first variable is at `place`, largest first.
 static egraph_status list_bucket(eg_shard_elimination *x, uint32_t place) {
   x->trial.len = 0;
   for (uint32_t f = x->bucket.data[place]; f != EG_SHARD_NONE;
@@ -296,8 +299,8 @@ egraph_status eg_shard_elimination_trace(eg_shard_elimination *x, uint32_t *choi
 // ---- the order --------------------------------------------------------------------
 
 // Orders the elimination: the variable with the smallest table comes first.
-// Neighbourhoods are bit rows over the variables; eliminating a variable joins its
-// neighbours.
+// Neighbourhoods are bit rows over the variables; eliminating a variable joins
+// its neighbours.
 
 typedef struct ordering {
   eg_shard_elimination *x;
@@ -457,7 +460,7 @@ static int64_t largest_sum(const eg_shard_elimination *tables) {
          tables->prices.capacity;
 }
 
-/// Lists the children of a place, cheapest first.
+/// Lists the values of the variable at a place in the order, cheapest first.
 static void open_place(eg_shard_enumeration *x, const eg_shard_elimination *tables,
                        uint32_t place, int64_t most) {
   assert(place < tables->order.len);
@@ -489,7 +492,7 @@ static void open_place(eg_shard_enumeration *x, const eg_shard_elimination *tabl
   x->count.data[place] = count;
 }
 
-/// Offers a full choice. Its cost is the sum without charges.
+/// Offers a complete choice, whose cost excludes memory charges; *out_better: a new best.
 static egraph_status offer_leaf(eg_shard_enumeration *x, eg_shard_elimination *tables,
                                 eg_shard_search *search, bool *out_better) {
   int64_t least = largest_sum(tables) - tables->prices.capacity, cost;
@@ -566,8 +569,8 @@ static void charge_place(eg_shard_enumeration *x, const eg_shard_elimination *ta
   eg_shard_slack_value(&x->slack, tables->model, tables->order.data[place], value, sign);
 }
 
-/// Gives a place its next value, cheapest first, that keeps the limits of memory. Returns
-/// false when none with a bound of at most `most` is left.
+/// Gives the variable at a place in the order its next value, cheapest first, that keeps
+/// the limits of memory. Returns false when none with a bound of at most `most` is left.
 static bool advance_place(eg_shard_enumeration *x, const eg_shard_elimination *tables,
                           uint32_t place, int64_t most) {
   uint32_t begin = tables->value_begin.data[place];
@@ -587,7 +590,8 @@ static bool advance_place(eg_shard_enumeration *x, const eg_shard_elimination *t
   return false;
 }
 
-/// Walks over choices depth first. `place`: the current place; those above are decided.
+/// Walks over choices depth first. `place`: the variable to decide, by its position in
+/// the order; those above are decided.
 static egraph_status walk_places(eg_shard_enumeration *x, eg_shard_elimination *tables,
                                  eg_shard_search *search, uint64_t limit,
                                  bool *out_better, bool *out_complete) {

@@ -10,14 +10,15 @@
 #include "extract/shard/shard_model.h"
 #include "extract/shard/shard_search.h"
 
-/// The most nodes in an order: neighbourhoods take a bit per pair of nodes.
+/// The most nodes that an elimination orders: neighbourhoods take a bit per pair
+/// of nodes.
 #define EG_SHARD_MOST_VARIABLES 8000
 
 /// Sums saturate at this value; the sum of two such values fits.
 #define EG_SHARD_CAP (INT64_C(1) << 61)
 
-/// A table over variables, named by their places in the order, ascending; the index of
-/// the first variable changes fastest.
+/// A table over variables, named by their positions in the elimination order, ascending;
+/// the index of the first variable changes fastest.
 typedef struct eg_shard_factor {
   uint32_t scope, arity; // place in `scopes`
   uint32_t next;         // next factor of the same bucket
@@ -57,26 +58,26 @@ EG_OWNER_DEFINE_STATIC_FROM(eg_shard_elimination, (.alloc = alloc),
                             (eg_shard_factors, factors), (eg_i64s, table),
                             (eg_words, graph), (eg_doubles, weight))
 
-/// Orders the nodes of the model that have more than one allowed value (`allowed` flags
-/// values like model->cost; NULL: all). With `held`, fixes a node whose elimination would
-/// exceed the cap to held[node] (which must be allowed); without `held`, splits tables,
-/// and the minimum becomes a bound. With more than EG_SHARD_MOST_VARIABLES nodes, sets
-/// too_large and does not order. Fails with EGRAPH_E_MEMORY.
+/// Orders the nodes of the model that have more than one allowed value (`allowed`: a flag
+/// per value of model->cost; NULL: all). With `held`, fixes a node whose elimination
+/// would exceed the cap to held[node] (which must be allowed); without `held`, splits
+/// tables, and the minimum becomes a bound. With more than EG_SHARD_MOST_VARIABLES nodes,
+/// sets too_large and does not order. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_shard_elimination_order(eg_shard_elimination *x, eg_shard_model *model,
                                          const uint8_t *allowed, const uint32_t *held,
                                          size_t cap, size_t total_cap);
-/// Eliminates with the model's current prices. `bound` is valid for all choices of
-/// allowed values that contain the fixed values.
+/// Eliminates the ordered nodes at the model's memory prices. `bound` is valid for all
+/// choices of allowed values that contain the fixed values.
 egraph_status eg_shard_elimination_run(eg_shard_elimination *x);
-/// Fills the choice [node] of least cost by the tables.
+/// Fills choice[node] with the values of least cost by the tables of the elimination.
 egraph_status eg_shard_elimination_trace(eg_shard_elimination *x, uint32_t *choice);
 
 static inline uint32_t eg_shard_elimination_width(const eg_shard_elimination *x,
                                                   uint32_t place) {
   return x->value_begin.data[place + 1] - x->value_begin.data[place];
 }
-/// Returns the line of a factor for the values at[place]: an entry per value of its
-/// first variable.
+/// Returns the entries of a factor's table when its other variables have the values
+/// at[position in the order]: one per value of its first variable.
 static inline const int64_t *eg_shard_factor_at(const eg_shard_elimination *x,
                                                 const eg_shard_factor *factor,
                                                 const uint32_t *at) {

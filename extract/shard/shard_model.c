@@ -72,8 +72,8 @@ static egraph_status add_problem_node(eg_shard_model *model,
   return eg_shard_nodes_push(&model->nodes, node);
 }
 
-/// Adds the item of a node. Forbids strategies that alone exceed the limit, so that no
-/// sum overflows.
+/// Adds the memory of a node over the rows in which it is alive. Forbids strategies that
+/// alone exceed the limit, so that no sum overflows.
 static egraph_status add_item(eg_shard_model *model, const eg_shard_problem *problem,
                               uint32_t n, int64_t *total) {
   eg_shard_node *node = &model->nodes.data[n];
@@ -345,7 +345,7 @@ void eg_shard_kill_edge(eg_shard_model *model, uint32_t edge) {
   dead->ends[0] = EG_SHARD_NONE;
 }
 
-/// Unlinks dead edges, so that the lists stay short.
+/// Unlinks removed edges from the list of a node, so that the list stays short.
 static void unlink_dead(eg_shard_model *model, uint32_t node) {
   uint32_t *at = &model->nodes.data[node].half;
   while ((*at = eg_shard_live_half(model, *at)) != EG_SHARD_NONE)
@@ -459,8 +459,8 @@ static egraph_status record_step(eg_shard_model *model, uint32_t n, uint32_t gon
   return eg_shard_steps_push(&model->steps, step);
 }
 
-/// Moves the edge of half-edge `half` from `gone` to `n`: its table gets a row or column
-/// for each value of `n`.
+/// Moves the edge with end `half` from node `gone` to node `n`: its table gets a row or
+/// column for each value of `n`.
 static egraph_status move_edge(eg_shard_model *model, uint32_t n, uint32_t half,
                                const uint32_t *of) {
   eg_shard_view view = eg_shard_view_of(model, half);
@@ -519,8 +519,8 @@ static egraph_status move_items(eg_shard_model *model, uint32_t n, uint32_t gone
   return EGRAPH_OK;
 }
 
-/// Finds the half-edge of `node` that leads to `other`, or EG_SHARD_NONE; walks the
-/// shorter list.
+/// Finds the end at `node` (half-edge) of its edge to `other`, or EG_SHARD_NONE; walks
+/// the shorter list.
 static uint32_t find_half(eg_shard_model *model, uint32_t node, uint32_t other) {
   assert(node != other);
   bool swap = model->nodes.data[other].degree < model->nodes.data[node].degree;

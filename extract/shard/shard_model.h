@@ -7,9 +7,9 @@
 //
 //   cost of a choice = base + sum of node costs + sum of table entries
 //
-// Every number is >= 0 and at most EG_SHARD_INFINITE, which means forbidden. Messages and
-// prices are the dual solution (shard_dual.h), kept through reductions; any values are
-// valid.
+// Every number is >= 0 and at most EG_SHARD_INFINITE, which means forbidden. Messages
+// and prices are the dual solution (shard_dual.h), kept through reductions; any values
+// are valid.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SHARD_SHARD_MODEL_H
 #define EG_EXTRACT_SHARD_SHARD_MODEL_H
@@ -20,7 +20,7 @@
 
 #define EG_SHARD_NONE UINT32_MAX
 
-/// A node. Half-edge h is side h & 1 of edge h >> 1.
+/// A node of the reduced problem. Half-edge h is end h & 1 of edge h >> 1.
 typedef struct eg_shard_node {
   uint32_t count;     // values; 0: the node is removed
   uint32_t half;      // first half-edge, or EG_SHARD_NONE
@@ -45,9 +45,9 @@ typedef struct eg_shard_item {
   size_t usage;
 } eg_shard_item;
 
-/// A step of the way back: `node` (ids of the parent model) takes value values[i * width
-/// + j], where i and j are the ids of the values of of[0] and of[1] (EG_SHARD_NONE: the
-/// value does not depend on this node).
+/// A step from a solution of the reduced model back to its parent: `node` (ids of the
+/// parent model) takes value values[i * width + j], where i and j are the ids of the
+/// values of of[0] and of[1] (EG_SHARD_NONE: the value does not depend on this node).
 typedef struct eg_shard_step {
   uint32_t node, of[2];
   uint32_t width;
@@ -101,22 +101,23 @@ EG_OWNER_DEFINE_STATIC_FROM(
 egraph_status eg_shard_model_build(eg_shard_model *model,
                                    const eg_shard_problem *problem);
 /// Copies a model without the unused parts of pools. Unless old_node is NULL, leaves out
-/// removed nodes and steps, and restarts ids: `from` becomes the copy's parent, and
-/// old_node[i] its node for node i of the copy.
+/// removed nodes and steps, and restarts ids of values: `from` becomes the copy's parent,
+/// and old_node[i] its node for node i of the copy.
 egraph_status eg_shard_model_copy(eg_shard_model *to, const eg_shard_model *from,
                                   eg_u32s *old_node);
-/// Copy parts of a model: the items of node n, for the new `node`; and an edge, whose
-/// ends are new_node[end] in the copy.
+/// Copy parts of a model: the items (memory) of node n, for the new `node`; and an edge,
+/// whose ends are new_node[end] in the copy.
 egraph_status eg_shard_model_copy_items(eg_shard_model *to, const eg_shard_model *from,
                                         uint32_t n, eg_shard_node *node);
 egraph_status eg_shard_model_copy_edge(eg_shard_model *to, const eg_shard_model *from,
                                        const eg_shard_edge *old,
                                        const uint32_t *new_node);
-/// Sizes the scratch for all nodes.
+/// Sizes the model's scratch arrays for all nodes.
 egraph_status eg_shard_model_size_marks(eg_shard_model *model);
 /// Removes all nodes, edges and rows.
 void eg_shard_model_clear(eg_shard_model *model);
-/// Turns value indices of the remaining nodes into ids of all nodes. `choice` [node].
+/// Turns a choice ([node] value index) of the remaining nodes into ids of all nodes,
+/// those that reductions removed included.
 void eg_shard_model_lift(const eg_shard_model *model, uint32_t *choice);
 
 static inline int64_t eg_shard_sum(int64_t a, int64_t b) {
@@ -126,21 +127,23 @@ static inline int64_t eg_shard_sum(int64_t a, int64_t b) {
 static inline bool eg_shard_is_dead(const eg_shard_edge *edge) {
   return edge->ends[0] == EG_SHARD_NONE;
 }
-/// Visits the items of a node; `each`, a pointer, is the loop variable.
+/// Visits a node's items (memory in a range of rows); the loop variable `each` points
+/// to one.
 #define EG_SHARD_EACH_ITEM(model, node, each)                                            \
   for (eg_shard_item *each = eg_shard_item_at(model, (model)->nodes.data[node].item);    \
        each != NULL; each = eg_shard_item_at(model, each->next))
 static inline eg_shard_item *eg_shard_item_at(const eg_shard_model *model, uint32_t at) {
   return at == EG_SHARD_NONE ? NULL : &model->items.data[at];
 }
-/// Computes the cost of value indices [node], EG_SHARD_INFINITE when forbidden;
-/// *out_fits: memory suffices. O(edges + items + rows).
+/// Computes the cost of a choice ([node] value index), EG_SHARD_INFINITE when forbidden;
+/// *out_fits: it keeps the capacity of every memory row. O(edges + items + rows).
 egraph_status eg_shard_model_evaluate(eg_shard_model *model, const uint32_t *choice,
                                       int64_t *out_cost, bool *out_fits);
 
 // ---- elementary changes: the steps of the reductions ------------------------------
 
-/// Visits the half-edges of a node that are not dead, `half` being the loop variable.
+/// Visits a node's edges that are not removed, by the loop variable `half` (an
+/// edge's end).
 #define EG_SHARD_EACH_HALF(model, node, half)                                            \
   for (uint32_t half = eg_shard_first_half((model), (node)); half != EG_SHARD_NONE;      \
        half = eg_shard_next_half((model), half))
@@ -168,10 +171,10 @@ typedef struct eg_shard_view {
   uint32_t own_count, other_count;
 } eg_shard_view;
 
-/// Returns the table of a half-edge, valid until a table is added.
+/// Returns the table of an edge seen from one end, valid until a table is added.
 eg_shard_view eg_shard_view_of(const eg_shard_model *model, uint32_t half);
 
-/// Queues a changed node for the consistency pass.
+/// Queues a changed node for the check of arc consistency.
 egraph_status eg_shard_touch(eg_shard_model *model, uint32_t node);
 /// Adds an edge with zeros as table and messages; *out is its number.
 egraph_status eg_shard_add_edge(eg_shard_model *model, uint32_t a, uint32_t b,
@@ -179,7 +182,8 @@ egraph_status eg_shard_add_edge(eg_shard_model *model, uint32_t a, uint32_t b,
 void eg_shard_kill_edge(eg_shard_model *model, uint32_t edge);
 /// Merges the edges of `node` that lead to the same neighbour, adding their tables.
 egraph_status eg_shard_join_parallel(eg_shard_model *model, uint32_t node);
-/// Keeps the values flagged in model->keep; closes the model when no value is left.
+/// Keeps a node's values that model->keep flags; marks the model as closed (without
+/// solution) when none is left.
 egraph_status eg_shard_keep_values(eg_shard_model *model, uint32_t node);
 /// Makes `gone` a function of `node`: `gone` takes value of[v] when `node` takes v. Moves
 /// its costs, edges and memory to `node`; removes `edge`, which joins the two.
@@ -197,15 +201,15 @@ typedef struct eg_shard_slack {
 } eg_shard_slack;
 EG_OWNER_DEFINE_STATIC(eg_shard_slack, (eg_i64s, least, added))
 
-/// Resets to the model's capacities. O(rows).
+/// Resets the free memory of all rows to the model's capacities. O(rows).
 egraph_status eg_shard_slack_start(eg_shard_slack *slack, const eg_shard_model *model);
-/// Adds an amount to rows [first, last). O(log rows).
+/// Adds an amount to the free memory of rows [first, last). O(log rows).
 void eg_shard_slack_add(eg_shard_slack *slack, uint32_t first, uint32_t last,
                         int64_t amount);
 /// Takes (sign = -1) or frees (+1) the memory that a value uses.
 void eg_shard_slack_value(eg_shard_slack *slack, const eg_shard_model *model,
                           uint32_t node, uint32_t value, int64_t sign);
-/// True when no row is below 0.
+/// True when the free memory of no row is below 0.
 static inline bool eg_shard_slack_fits(const eg_shard_slack *slack) {
   return slack->least.data[1] >= 0;
 }
@@ -228,7 +232,7 @@ typedef enum eg_shard_pass {
 } eg_shard_pass;
 #undef EG_SHARD_PASS_ENUM
 
-/// Runs all passes but the last (which needs a dual solution: shard_dual.h) to a
+/// Runs all reductions but the last (which needs a dual solution: shard_dual.h) to a
 /// fixpoint, or nearly so on large models, without the passes in `disabled` (bit 1 <<
 /// pass). Uses the model's cutoff. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_shard_reduce(eg_shard_model *model, uint32_t disabled);

@@ -66,7 +66,7 @@ egraph_status eg_shard_primal_enter(eg_shard_primal *primal, eg_shard_model *mod
   return EGRAPH_OK;
 }
 
-/// Adds a choice to the pool, and keeps it if it is the best.
+/// Adds a choice to the recent choices (the pool), and keeps it if it is the best.
 static egraph_status keep_choice(eg_shard_primal *primal, const uint32_t *choice) {
   assert(primal->pool.len == EG_SHARD_POOL * primal->model->nodes.len);
   int64_t cost;
@@ -143,7 +143,7 @@ egraph_status eg_shard_primal_round(eg_shard_primal *primal, const eg_shard_dual
   return keep_choice(primal, primal->block.data);
 }
 
-/// Moves the prices along the violation of the tables' minimum.
+/// Moves memory prices along the tables' violation of limits; *out_moved: there was one.
 static egraph_status steer_prices(eg_shard_primal *primal, bool *out_moved) {
   assert(!primal->tables.too_large);
   eg_shard_model *model = primal->model;
@@ -182,8 +182,8 @@ static egraph_status solve_priced(eg_shard_primal *primal, bool *out_better) {
   return EGRAPH_OK;
 }
 
-/// Finds the best choice of allowed values; fixes nodes whose tables are too large to the
-/// best choice.
+/// Finds the best choice of allowed values (*out_better: it is a new best); fixes nodes
+/// whose tables are too large to the best choice.
 static egraph_status solve_allowed(eg_shard_primal *primal, size_t cap,
                                    bool *out_better) {
   assert(primal->cost < EG_SHARD_INFINITE);
@@ -219,9 +219,9 @@ static void allow_best(eg_shard_primal *primal) {
       primal->allowed.data[model->nodes.data[n].values + primal->best.data[n]] = 1;
 }
 
-/// Allows the values of the pool, and a random sample of values with a low min-marginal.
-/// A value is the more likely the smaller (its excess over the least min-marginal) /
-/// (gap) is.
+/// Allows the values of recent choices, and a random sample of values with a low
+/// min-marginal. A value is the more likely the smaller (its excess over the least
+/// min-marginal) / (gap) is.
 static void allow_near(eg_shard_primal *primal, const eg_shard_dual *dual, double share) {
   assert(dual->model == primal->model);
   const eg_shard_model *model = primal->model;
@@ -249,7 +249,7 @@ enum { BLOCK_ARMS = 12 };
 static const uint32_t block_sizes[BLOCK_ARMS / 2] = {6, 15, 40, 100, 300, 1000};
 static const double shares[EG_SHARD_ARMS - BLOCK_ARMS] = {0, 0.1, 0.3, 1, 3, 10};
 
-/// Collects nodes around a random node: nearest first, or consecutive in the order.
+/// Collects nodes around a random node: nearest first, or consecutive in number.
 static egraph_status find_block(eg_shard_primal *primal, uint32_t size, bool near) {
   assert(size != 0);
   const eg_shard_model *model = primal->model;

@@ -10,16 +10,16 @@
 
 enum { EG_SHARD_POOL = 6, EG_SHARD_ARMS = 18 };
 
-/// Gains and effort of one kind of block.
+/// Gains and effort of one kind of block: nodes solved together, with all others fixed.
 typedef struct eg_shard_arm {
   double reward, effort;
 } eg_shard_arm;
 
-/// Chooses one of `count` kinds: at random, or the kind with the best rate. Adds to every
-/// kind a share `optimism` of all rewards, and `least_effort`.
+/// Chooses one of `count` kinds: at random, or the kind with the best rewards per effort.
+/// Adds to every kind a share `optimism` of all rewards, and `least_effort`.
 uint32_t eg_shard_arm_choose(const eg_shard_arm *arms, uint32_t count, double optimism,
                              double least_effort, eg_rng *rng);
-/// Adds a trial; earlier trials fade by `decay`.
+/// Adds a trial to a kind's reward and effort; earlier trials fade by `decay`.
 static inline void eg_shard_arm_credit(eg_shard_arm *arm, double decay, double reward,
                                        double effort) {
   arm->reward = decay * arm->reward + reward;
@@ -50,19 +50,19 @@ EG_OWNER_DEFINE_MEMBERS(eg_shard_primal, (eg_shard_elimination, tables),
                         (eg_doubles, kept_price, load))
 
 void eg_shard_primal_init(eg_shard_primal *primal, eg_shard_search *search);
-/// Stores the best choice in ids, before the model is reduced.
+/// Stores the best choice by ids of values, which reductions of the model do not change.
 egraph_status eg_shard_primal_leave(eg_shard_primal *primal);
-/// Starts on a model, from the search's best choice or, if a value of this choice was
-/// removed, from the stored choice. `fresh`: the model does not descend from the last
-/// one.
+/// Starts on a model, from the search's best choice or, if a value of this choice
+/// was removed, from the stored choice. `fresh`: the model does not descend from the
+/// last one.
 egraph_status eg_shard_primal_enter(eg_shard_primal *primal, eg_shard_model *model,
                                     bool fresh);
-/// Offers the dual's rounding, and a rounding within memory.
+/// Offers two choices to the search: the dual's rounding, and one within memory limits.
 egraph_status eg_shard_primal_round(eg_shard_primal *primal, const eg_shard_dual *dual);
 /// Solves a part of the model and keeps a better choice. The part is the nodes around a
-/// random node, or all nodes with the values of the pool and the values that the dual
-/// rates nearly as good; the dual has swept this model. Kind and size of the part adapt
-/// to the gains.
+/// random node, or all nodes with the values of recent roundings and the values that the
+/// dual rates nearly as good; the dual has swept this model. Kind and size of the part
+/// adapt to the gains.
 egraph_status eg_shard_primal_improve(eg_shard_primal *primal, const eg_shard_dual *dual,
                                       bool *out_better);
 

@@ -144,10 +144,10 @@ egraph_status eg_shard_problem_check(const eg_shard_problem *problem) {
 // ---- certificate ------------------------------------------------------------------
 
 // Cost: every term is below EG_SHARD_INFINITE or makes the sum infinite, and the sum
-// stops there, so that no addition can overflow. Peak: nodes enter and leave in the order
-// of time; at the same time leaving comes first, because lifetimes are half open. Up to
-// 2^32 usages of 63 bits may be alive at once: their halves of 32 bits have separate
-// sums.
+// stops there, so that no addition can overflow. Peak: nodes enter and leave in the
+// order of time; at the same time leaving comes first, because lifetimes are half open.
+// Up to 2^32 usages of 63 bits may be alive at once: their halves of 32 bits have
+// separate sums.
 
 typedef struct change {
   int64_t time;
@@ -279,7 +279,7 @@ typedef struct reader {
   bool seen[PARTS];
   eg_i64s intervals, edge_nodes;
   eg_sizes interval_begin, cost_begin, usage_begin, edge_begin;
-  // Arrays that a part's rows are read into: row i is values begin[i] .. begin[i + 1].
+  // Arrays that hold the rows of a JSON member: row i is values begin[i] .. begin[i + 1].
   struct {
     eg_i64s *values;
     eg_sizes *begin;
@@ -331,7 +331,7 @@ static egraph_status read_part(reader *r, part p) {
   return read_members(r, p);
 }
 
-// Reads the members of an object. Recurses through PART_OF only.
+// Reads the members of a JSON object. Recurses through PART_OF only.
 static egraph_status read_members(reader *r, part parent) {
   size_t count = 0;
   EG_TRY(eg_json_scan_enter(&r->scan, '{'));
@@ -438,7 +438,7 @@ static void reader_deinit(reader *r) {
   eg_json_scan_close(&r->scan);
 }
 
-/// Reads from r->scan.
+/// Reads the problem from the JSON text of r->scan.
 static egraph_status read_problem(reader *r, eg_shard_problem *problem) {
   EG_INIT_MEMBERS(r, r->scan.alloc, READER_MEMBERS);
   r->problem = problem;

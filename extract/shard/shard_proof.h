@@ -47,18 +47,20 @@ EG_OWNER_DEFINE_STATIC(eg_shard_proof, (eg_text, text))
 
 egraph_status eg_shard_proof_merge(eg_shard_proof *proof, uint32_t node, uint32_t gone);
 egraph_status eg_shard_proof_memory(eg_shard_proof *proof);
-/// Starts a filter: `price_sum` [row + 1] in units of 2^-(scale + shift).
+/// Starts the record of a filter by reduced costs: `price_sum` [row + 1] in units of
+/// 2^-(scale + shift).
 egraph_status eg_shard_proof_filter(eg_shard_proof *proof, const eg_shard_model *model,
                                     int scale, int shift, const int64_t *price_sum,
                                     const int64_t *message);
 /// Ends the filter; deletes its record when it neither removed a strategy nor raised
 /// the bound.
 egraph_status eg_shard_proof_filtered(eg_shard_proof *proof, int64_t bound, bool removed);
-/// Records a split by model->keep of a node.
+/// Records a branch: a node takes one of the values in model->keep, or another value.
 egraph_status eg_shard_proof_branch(eg_shard_proof *proof, const eg_shard_model *model,
                                     uint32_t node);
 egraph_status eg_shard_proof_closed(eg_shard_proof *proof);
-/// Returns an upper bound of the cost of finite choices; EG_SHARD_INFINITE beyond 2^58.
+/// Returns an upper bound of the cost of choices that contain no forbidden entry;
+/// EG_SHARD_INFINITE beyond 2^58.
 int64_t eg_shard_proof_most(const eg_shard_problem *problem);
 /// Writes the certificate of a choice (NULL: none) that costs `cost`. An incomplete proof
 /// is cut before its first branch. *out_bound is the bound that the written proof shows.

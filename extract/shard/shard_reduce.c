@@ -11,9 +11,9 @@
 
 // ---- minima -----------------------------------------------------------------------
 
-/// Subtracts the least entry of every line across `half` from the line, and adds it to
-/// the cost of the value at that end. The message changes by the same amount, so that the
-/// dual solution does not change.
+/// Subtracts from each row of an edge's table, seen from end `half`, its least entry, and
+/// adds it to the cost of the row's value. The message changes by the same amount, so
+/// that the dual solution does not change.
 static void shift_lines(eg_shard_model *model, uint32_t half) {
   eg_shard_view view = eg_shard_view_of(model, half);
   const eg_shard_edge *edge = &model->edges.data[half >> 1];
@@ -46,7 +46,7 @@ static void shift_node(eg_shard_model *model, uint32_t n) {
     if (cost[v] < EG_SHARD_INFINITE) cost[v] -= least;
 }
 
-/// Forbids entries that alone reach the cutoff.
+/// Forbids table entries that alone reach the cutoff.
 static egraph_status forbid_entries(eg_shard_model *model) {
   int64_t limit = model->cutoff - model->base;
   for (uint32_t n = 0; n < model->nodes.len; n++) {
@@ -195,11 +195,13 @@ static egraph_status pass_merge(eg_shard_model *model, bool *changed) {
 
 // ---- memory -----------------------------------------------------------------------
 
-// The least usage of every item is subtracted from the capacities; a value that does not
-// fit into the rest is dropped; a row is dropped when it cannot be violated, or when a
-// neighbouring row that stays implies it. Ranges stay ranges when rows are dropped.
+// The least usage of every item (memory of a node) is subtracted from the capacities; a
+// value that does not fit into the rest is dropped; a row is dropped when it cannot be
+// violated, or when a neighbouring row that stays implies it. Ranges stay ranges when
+// rows are dropped.
 
-/// Subtracts an item's least usage from all its usages; false when it becomes empty.
+/// Subtracts the least usage of an item (memory of a node's values) from all its usages;
+/// false when it becomes empty.
 static bool shift_item(eg_shard_model *model, const eg_shard_item *item, uint32_t count,
                        int64_t *delta) {
   assert(count != 0);
@@ -222,8 +224,9 @@ static int compare_items(const void *left, const void *right) {
   return a->next < b->next ? -1 : a->next > b->next;
 }
 
-/// Sorts the items of a node by range, adds up items with equal ranges, and subtracts
-/// their least usage. Drops items that are empty or the same for all values.
+/// Sorts the items (memory usages) of a node by range, adds up items with equal
+/// ranges, and subtracts their least usage. Drops items that are empty or the same for
+/// all values.
 static egraph_status join_items(eg_shard_model *model, uint32_t n, eg_shard_items *order,
                                 int64_t *delta) {
   eg_shard_node *node = &model->nodes.data[n];
@@ -293,7 +296,7 @@ static egraph_status drop_by_memory(eg_shard_model *model, bool *changed) {
   return EGRAPH_OK;
 }
 
-/// An end (or start) of an item between row `at` - 1 and row `at`.
+/// An end (or start) of an item (memory of a node) between row `at` - 1 and row `at`.
 typedef struct border {
   uint32_t at, node, item;
   bool ends;
@@ -319,8 +322,8 @@ static egraph_status find_borders(const eg_shard_model *model, borders *list) {
   return EGRAPH_OK;
 }
 
-/// Finds the largest possible fall and rise of the load across the border that starts at
-/// list[*inout]; *inout becomes its end.
+/// Finds the largest possible fall and rise of memory in use across the border that
+/// starts at list[*inout]; *inout becomes its end.
 static egraph_status measure_border(eg_shard_model *model, const borders *list,
                                     size_t *inout, int64_t *fall, int64_t *rise) {
   assert(*inout < list->len);
@@ -349,8 +352,8 @@ static egraph_status measure_border(eg_shard_model *model, const borders *list,
   return EGRAPH_OK;
 }
 
-/// Clears keep[row] of implied rows. Two rows must not be dropped because of each other,
-/// so of two equal rows the earlier is dropped.
+/// Clears keep[row] of memory rows that another row implies. Two rows must not be dropped
+/// because of each other, so of two equal rows the earlier is dropped.
 static egraph_status mark_implied(eg_shard_model *model, const borders *list,
                                   uint8_t *keep) {
   size_t rows = model->capacity.len, next = 0;
@@ -392,7 +395,7 @@ static egraph_status mark_slack(eg_shard_model *model, uint8_t *keep) {
   return EGRAPH_OK;
 }
 
-/// Moves the price of a dropped row to the next row that stays: any prices are valid.
+/// Moves a dropped memory row's price to the next row that stays: any prices are valid.
 static egraph_status drop_rows(eg_shard_model *model, const uint8_t *keep,
                                bool *changed) {
   assert(model->price.len == model->capacity.len);
@@ -460,7 +463,7 @@ static egraph_status pass_rows(eg_shard_model *model, bool *changed) {
 //   <= cost[v],  and w uses at most as much in every item.
 // Only remaining values count, so that one of two equal values stays.
 
-/// Returns the largest excess of w over v on this edge, at most EG_SHARD_INFINITE.
+/// Returns the most that w can cost more than v on this edge, up to EG_SHARD_INFINITE.
 static int64_t worst_excess(const eg_shard_view *view, uint32_t v, uint32_t w) {
   const int64_t *of_v = view->data + v * view->own_stride;
   const int64_t *of_w = view->data + w * view->own_stride;
@@ -558,7 +561,8 @@ static int64_t find_reply(const eg_shard_model *model, uint32_t n, const replies
   return best;
 }
 
-/// Records a step, and fills `spare` with the new costs.
+/// Records how to choose the eliminated node's value later, and fills `spare` with the
+/// costs of the new table.
 static egraph_status tabulate_replies(eg_shard_model *model, uint32_t n,
                                       const replies *r) {
   const eg_shard_node *node = &model->nodes.data[n];

@@ -25,7 +25,7 @@ double eg_shard_search_seconds(const eg_shard_search *search) {
   return eg_clock_seconds() - search->start_seconds;
 }
 
-/// Keeps a choice of the problem when it fits and is cheaper.
+/// Keeps a choice of the problem when it fits into memory and is cheaper than the best.
 static egraph_status take_choice(eg_shard_search *search, const uint32_t *choice,
                                  int64_t *out_cost) {
   assert(search->problem != NULL);
@@ -148,8 +148,8 @@ egraph_status eg_shard_search_raise(eg_shard_search *search, int64_t bound) {
 }
 
 bool eg_shard_search_stop(eg_shard_search *search) {
-  // With a proof the search continues after bound and cost have met: closed models must
-  // still be recorded.
+  // With a proof the search continues after bound and cost have met: the proof must still
+  // record how each model is closed.
   if (search->stopped) return true;
   if (search->proof == NULL && search->bound >= search->cost) return true;
   if (eg_work_is_spent(&search->work)) search->stopped = true;

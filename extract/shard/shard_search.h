@@ -39,20 +39,20 @@ EG_OWNER_DEFINE_MEMBERS(eg_shard_search, (eg_shard_model, whole, core),
 void eg_shard_search_init(eg_shard_search *search, egraph_allocator alloc,
                           const eg_shard_problem *problem,
                           const eg_shard_options *options);
-/// Starts the search of a block, whose `core` the caller has filled: `choice` (its value
-/// indices) costs `cost`; work stops at `limit` steps.
+/// Starts the search of a block of nodes, whose model `core` the caller has filled:
+/// `choice` (its value indices) costs `cost`; work stops at `limit` steps.
 egraph_status eg_shard_search_begin_block(eg_shard_search *search,
                                           const eg_shard_search *whole,
                                           const uint32_t *choice, int64_t cost,
                                           uint64_t limit);
-/// Takes the caller's incumbent, and reduces the problem to `core`.
+/// Takes the caller's incumbent, and reduces the problem to search->core.
 egraph_status eg_shard_search_start(eg_shard_search *search);
 /// Offers a choice (value indices [node]) of a model that descends from `core`. Keeps the
 /// choice when it fits and is cheaper than the best. Fails with EGRAPH_E_INTERNAL when
 /// the certificate disagrees.
 egraph_status eg_shard_search_offer(eg_shard_search *search, eg_shard_model *model,
                                     const uint32_t *choice, bool *out_better);
-/// Raises the bound. Fails with EGRAPH_E_INTERNAL when the bound exceeds the cost.
+/// Raises the lower bound. Fails with EGRAPH_E_INTERNAL when it exceeds the best cost.
 egraph_status eg_shard_search_raise(eg_shard_search *search, int64_t bound);
 /// Steps of base/work.h per entry of a table, on average over the phases.
 enum { EG_SHARD_STEPS_PER_ENTRY = 8 };

@@ -9,11 +9,12 @@
 #include "extract/shard/shard_branch.h"
 #include "extract/shard/shard_proof.h"
 
-// Models larger than this are not branched on.
+// Models with more values and table entries than this are not branched on.
 enum { LARGE = 300000 };
 
-/// Chooses the model in which blocks search for better choices: the tightened model while
-/// it contains the best choice, otherwise the core, which keeps every value.
+/// Chooses the model in which parts (blocks) are improved: the tightened model if
+/// it contains the best choice, else the core. *out_entered: one of them contains
+/// this choice.
 static egraph_status enter_blocks(eg_shard_tools *tools, eg_shard_block *block,
                                   eg_shard_model *model, bool *out_entered) {
   assert(tools->search->cost < EG_SHARD_INFINITE);
@@ -57,7 +58,7 @@ static void course_deinit(course *c) {
 
 static const uint32_t weights[2][PHASES] = {{8, 1, 1}, {1, 1, 1}}; // branching; large
 
-/// Runs message passing on the root, or tightens open models one after the other.
+/// Runs message passing on the root, or tightens open subproblems one after the other.
 static egraph_status prove_bound(course *c, uint64_t until) {
   static const eg_shard_effort more = {40, 1, 0, 0, true};
   eg_shard_search *search = c->search;
@@ -97,7 +98,7 @@ static egraph_status improve_blocks(course *c, uint64_t until) {
   return EGRAPH_OK;
 }
 
-/// Improves the best choice by parts of the model, or by blocks.
+/// Improves the best choice by solving parts of the model, or blocks of nodes.
 static egraph_status improve_by_turns(course *c, phase p, uint64_t until) {
   assert(p == PARTS || p == BLOCKS);
   eg_shard_tools *tools = &c->tools;
@@ -174,7 +175,7 @@ static egraph_status close_all(course *c) {
   assert(c->search->proof != NULL);
   static const eg_shard_effort small = {120, 40, 0, 0, true},
                                large = {250, 4, 0, 0, true};
-  // Few sweeps, so that the proof has cases
+  // Few sweeps, so that the proof must branch into cases
   static const eg_shard_effort tiny = {1, 1, 0, 0, true};
   eg_shard_search *search = c->search;
   EG_TRY(eg_shard_model_copy(&c->root, &search->core, NULL));
