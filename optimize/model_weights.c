@@ -6,7 +6,7 @@
 #include "ops/typing.h"
 #include "pcg/graph/graph_copy.h"
 
-// Most elements of a folded value: a mask of a long sequence fits, a table does not.
+// Most elements of a value computed ahead: a mask of a long sequence fits, a table not.
 enum { MOST_FOLDED = 1 << 26 };
 
 static egraph_status fold_weights(const eg_graph *model, const bool *kept,
@@ -17,7 +17,7 @@ static egraph_status fold_weights(const eg_graph *model, const bool *kept,
 
 // ---- what is trained ----------------------------------------------------------------
 
-/// Which values of a model are trained, needed and kept.
+/// The values of a model that are trained, needed, and not computed before planning.
 typedef struct fates {
   uint32_t count; // values
   eg_weight_fate *of;
@@ -39,8 +39,8 @@ static egraph_status find_fates(const fates *f, const eg_graph *model, uint32_t 
   return eg_parameters_find(model, value, wish, f->of, f->needed);
 }
 
-/// Keeps the parameters of all outputs; in training, the trained ones of the first
-/// output.
+/// Marks parameters that must not be computed ahead: those of all outputs; in training,
+/// the trained ones of the first output.
 static egraph_status keep_parameters(const fates *f, const eg_graph *model,
                                      const eg_parameter_wish *wish) {
   const eg_parameter_wish all = {.freeze = NULL};
@@ -99,8 +99,8 @@ egraph_status eg_model_untie(const eg_graph *model, const eg_parameter_wish *wis
 
 // ---- data of weights ----------------------------------------------------------------
 
-/// Keeps the trained weights, which the step reads under their own names: they are not
-/// folded into other weights.
+/// Marks trained weights, which the step reads under their own names: they must not be
+/// merged into other weights.
 static void keep_named(const eg_graph *model, const eg_graph *step, bool *kept) {
   eg_value there;
   for (uint32_t v = 0; v < eg_graph_value_count(model); v++) {

@@ -12,14 +12,14 @@
 /// `names`, which is initialized. Fails like eg_parameters_find.
 egraph_status eg_model_prepare(const eg_graph *model, const eg_parameter_wish *wish,
                                eg_strmap *names, eg_graph **out);
-/// Calls `visit` with the fate of each floating-point weight on which the first output
-/// depends. Fails with EGRAPH_E_ARGUMENT without an output, and like eg_parameters_find.
+/// Calls `visit` with the fate of each floating-point weight (trained, ...) of the first
+/// output. Fails with EGRAPH_E_ARGUMENT without an output, and like eg_parameters_find.
 egraph_status eg_model_visit_weights(const eg_graph *model, const eg_parameter_wish *wish,
                                      void (*visit)(void *user,
                                                    const eg_value_info *weight,
                                                    eg_weight_fate fate),
                                      void *user);
-/// Call eg_ties_find and eg_ties_untie for the first output; fail also without an output.
+/// Call eg_ties_find and eg_ties_untie for the first output; fail also without outputs.
 egraph_status eg_model_find_ties(const eg_graph *model, const eg_parameter_wish *wish,
                                  eg_tie_uses *out);
 egraph_status eg_model_untie(const eg_graph *model, const eg_parameter_wish *wish,

@@ -35,7 +35,7 @@ egraph_status eg_optimize_check_plannable(const eg_graph *graph) {
   return eg_graph_check_known(graph, "planned");
 }
 
-/// Fails with EGRAPH_E_INTERNAL unless the steps of the plan add up to the reported cost.
+/// Fails with EGRAPH_E_INTERNAL unless the plan's steps add up to the reported cost.
 static egraph_status check_cost(const eg_request *request, const eg_optimized *out,
                                 const char *what) {
   eg_plan_summary summary;
@@ -97,7 +97,7 @@ egraph_status eg_optimize_device(const eg_request *request, eg_optimized *out) {
 
 // ---- a plan ---------------------------------------------------------------------------
 
-/// The state of a call, for its callbacks.
+/// The state of a call of egraph_optimize, for its callbacks.
 typedef struct planning_call {
   const eg_request *request;
   eg_budget budget;

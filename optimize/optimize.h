@@ -22,7 +22,7 @@ typedef struct eg_optimized {
 void eg_optimized_init(eg_optimized *optimized, egraph_allocator alloc);
 /// Frees a result, also after a failure.
 void eg_optimized_deinit(eg_optimized *optimized);
-/// Fails with EGRAPH_E_UNSUPPORTED for open dimensions and operators of unknown type.
+/// Fails with EGRAPH_E_UNSUPPORTED for a graph with open dimensions or unknown operators.
 egraph_status eg_optimize_check_plannable(const eg_graph *graph);
 /// Answer the request for one device, or with a plan, in an initialized result. Fail
 /// like egraph_optimize.

@@ -33,12 +33,12 @@ void eg_overlap_init(eg_overlap *o, const eg_machine_mesh *mesh, uint32_t micro_
 
 // ---- paths --------------------------------------------------------------------------
 
-/// Return the number of a path: all exchanges of a stream; or the computing of the first
-/// forward pass, followed by the later exchanges of the stream.
+/// Return the index of a path (a lower bound of a step's time): all exchanges of a
+/// stream; or the first forward pass's computing, then the later exchanges of the stream.
 static uint32_t exchange_path(uint32_t stream) { return 2 * stream - 1; }
 static uint32_t late_path(uint32_t stream) { return 2 * stream; }
 
-/// Adds a step of the plan to every path that contains it.
+/// Adds the seconds of a plan step to the sum of every path that contains it.
 static void add_to_paths(const eg_overlap *o, const eg_plan_step *step, eg_phase made,
                          double runs, double *paths) {
   double seconds = step->seconds * runs;
@@ -97,7 +97,7 @@ static double weighted(const eg_overlap *o, uint32_t plan, const double *weight)
   return sum;
 }
 
-/// Returns the least weighted seconds of all plans so far.
+/// Returns the least weighted sum of path seconds of all plans so far, and its plan.
 static double least_weighted(const eg_overlap *o, const double *weight,
                              uint32_t *out_plan) {
   double best = INFINITY;
@@ -110,10 +110,10 @@ static double least_weighted(const eg_overlap *o, const double *weight,
   return best;
 }
 
-/// Finds weights whose least sum is about as large as for any weights (Freund, Schapire,
-/// "Adaptive game playing using multiplicative weights", 1999): each round favours the
-/// paths that are long in the plan with the least sum; the mean of all rounds is the
-/// answer.
+/// Finds weights of the paths whose least sum is about as large as for any weights
+/// (Freund, Schapire, "Adaptive game playing using multiplicative weights", 1999): each
+/// round favours the paths that are long in the plan with the least sum; the mean of all
+/// rounds is the answer.
 static void play(const eg_overlap *o, double *out) {
   double score[EG_OVERLAP_PATHS] = {0}, sum[EG_OVERLAP_PATHS] = {0};
   double weight[EG_OVERLAP_PATHS], most = 0;
@@ -173,9 +173,10 @@ eg_cost_weights eg_overlap_prices(const eg_overlap *o) {
 
 static const double OVERLAP_GAP = 1e-3;
 // The first search has the work of a search without overlap, so that its step is no
-// longer than that search's. Shares of this time and work: each search with weights has
-// half of the search before; a search with room for prefetched weights has half of that;
-// each baseline a twentieth, and the best baseline all. All searches share the time.
+// longer than that search's. Shares of this time and work: each search with weights
+// has half of the search before; one that leaves memory for prefetched weights has
+// half of that; each baseline a twentieth, and the best baseline all. All searches
+// share the time.
 static const double WEIGHTS_SHARE = 0.5, ROOM_SHARE = 0.5, BASELINE_SHARE = 0.05;
 enum { WALKS = 6, DATA_PARALLEL_WALK = 1 };
 
@@ -192,7 +193,7 @@ static egraph_status add_overlapped(eg_plan_job *job, eg_overlap *overlap,
   return EGRAPH_OK;
 }
 
-/// Replaces the weighted seconds of a plan by the true ones.
+/// Replaces the seconds of a plan, multiplied by path weights, by the true seconds.
 static egraph_status price_unweighted(const eg_plan_job *job, const eg_machine_mesh *mesh,
                                       eg_planning *planning) {
   const eg_planner_input input = {.context = &job->context};
@@ -268,7 +269,7 @@ static egraph_status leave_room(eg_plan_job *job, eg_overlap *overlap,
   return status;
 }
 
-/// Searches with weights while another search as long as the last one ends in time.
+/// Searches with new path weights while a search as long as the last one ends in time.
 static egraph_status overlap_weights(eg_plan_job *job, eg_overlap *overlap,
                                      double seconds, double steps) {
   double end = eg_plan_job_elapsed(job) + seconds, last = 0,
@@ -294,9 +295,9 @@ static egraph_status overlap_weights(eg_plan_job *job, eg_overlap *overlap,
   return EGRAPH_OK;
 }
 
-/// Walks from the best plan so far, and once from data parallelism in the given graph.
-/// All walks together have as much work as one search, or as all searches before them
-/// took.
+/// Improves the best plan so far by random walks, and walks once from data parallelism in
+/// the given graph. All walks together have as much work as one search, or as all
+/// searches before them took.
 static egraph_status overlap_walks(eg_plan_job *job, eg_overlap *overlap, double seconds,
                                    double steps) {
   double end = eg_plan_job_elapsed(job) + seconds, ignored;

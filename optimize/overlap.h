@@ -40,30 +40,28 @@ typedef struct eg_overlap {
   double weight[EG_OVERLAP_PATHS]; // of the next search
 } eg_overlap;
 
-/// Starts with equal weights. `beside`: the factor by which computing is slower while its
-/// device exchanges (eg_machine.beside); the bound ignores the factor and stays valid.
+/// Starts with equal path weights. `beside`: the factor by which computing is slower
+/// while its device exchanges (eg_machine.beside); the bound ignores it and stays valid.
 void eg_overlap_init(eg_overlap *overlap, const eg_machine_mesh *mesh,
                      uint32_t micro_batches, double memory_limit, double beside);
 /// Simulates a plan's step, exchanges in closed form, in the order of issue (eg_issue) in
-/// which it is shortest and holds no more than the limit. The plan counts for the next
-/// weights.
+/// which it is shortest and fits in memory. The next weights take account of the plan.
 egraph_status eg_overlap_add(eg_overlap *overlap, const eg_plan *plan,
                              egraph_allocator alloc, double *out_seconds);
-/// Sets the lower bound of weighted seconds that a search with the current
-/// weights proved.
+/// Sets the lower bound that a search proved for path seconds times current weights.
 void eg_overlap_set_bound(eg_overlap *overlap, double weighted);
-/// Finds the weights of the next search. Returns false when they equal the last search's
-/// weights, when no weights can raise the bound by more than `gap` of the shortest step,
+/// Finds the path weights of the next search. Returns false when they equal the last
+/// search's, when no weights can raise the bound by more than `gap` of the shortest step,
 /// or when the shortest step is that close to the bound already.
 bool eg_overlap_next(eg_overlap *overlap, double gap);
-/// Returns the current weights as factors of seconds.
+/// Returns the current path weights as factors of a plan's seconds.
 eg_cost_weights eg_overlap_prices(const eg_overlap *overlap);
 
-/// The share of a mesh's time for the first search, before overlapped ones.
+/// The share of the time for a mesh that the first search gets, before overlapped ones.
 #define EG_OVERLAP_FIRST_SHARE 0.5
-/// Simulates the plans of the first search on a mesh, which had `seconds` and `steps`, of
-/// the baselines, of searches with weights and of walks, and keeps the shortest step.
-/// Fails like eg_joint_step_plan.
+/// Simulates the plans of the first search on a mesh (limited to `seconds` and `steps`),
+/// of the baselines, of searches with path weights and of random walks, and keeps the
+/// plan of the shortest step. Fails like eg_joint_step_plan.
 egraph_status eg_overlap_search(eg_plan_job *job, const eg_machine_mesh *mesh,
                                 eg_planning *planning, double seconds, double steps);
 

@@ -10,15 +10,16 @@
 #include "optimize/search/budget.h"
 
 // By default work limits a search, so that a busy machine finds the same plan; the clock
-// ends a search that takes six times as long. A user's time limit alone also limits work.
+// ends a search that takes six times as long. A time limit alone also limits work.
 static const double DEFAULT_STEPS = 60e9, DEFAULT_SECONDS = 360.0;
 static const double NO_TIME_LIMIT = 1e9; // seconds: work decides
 static const double DEFAULT_SATURATE_SECONDS = 15.0;
-// The gap that suffices after a few seconds' work.
+// The relative gap between cost and bound that suffices after a few seconds' work.
 static const double LATE_GAP = 1e-3;
 static const uint64_t LATE_WORK = UINT64_C(3000000000);
 static const double CERTIFICATE_TIME = 0.25; // share of time for the certificate
-// The default limit is at least twice the step's nodes, and tight below four times them.
+// The default limit of e-nodes is at least twice the step's nodes, and tight below
+// four times.
 enum { NODE_LIMIT_GROWTH = 2, SHRINK_FIRST_BELOW = 4 };
 
 eg_budget eg_budget_begin(const egraph_search *search) {

@@ -49,11 +49,10 @@ typedef struct eg_plan_job {
   eg_text ruled_out;  // why the constraints leave no plan on the first such mesh
   uint32_t ruled_out_meshes;
   eg_rival_list rivals;
-  // The limit of memory that a search ignores: its plan is the answer, and certified,
-  // only if it fits. INFINITY: always
+  // The limit of memory that the search ignores: a plan above it is no answer and gets no
+  // certificate. INFINITY: every plan is an answer
   double answer_limit;
-  // The same search without the limit of memory, whose plan exceeds it; NULL: there was
-  // none
+  // The same search without the limit of memory, if its plan exceeds the limit; or NULL
   const struct eg_plan_job *free;
 } eg_plan_job;
 
@@ -67,23 +66,23 @@ bool eg_plan_job_progress(void *job, double cost, double bound, double seconds);
 uint32_t eg_plan_job_micro_batches(const eg_plan_job *job);
 /// True when the user asked for the plans of all baselines.
 bool eg_plan_job_compares(const eg_plan_job *job);
-/// Returns the baseline that the user asked for; NULL: none.
+/// Returns the baseline plan (data-parallel, ...) that the user asked for; NULL: none.
 const char *eg_plan_job_baseline(const eg_plan_job *job);
-/// Returns the gap at which a search ends at any time.
+/// Returns the relative gap between cost and bound at which a search always ends.
 double eg_plan_job_enough_gap(const eg_plan_job *job);
-/// Returns the seconds that the search reserves for a certificate.
+/// Returns the seconds that the search reserves to make a certificate of its plan.
 double eg_plan_job_kept_seconds(const eg_plan_job *job);
 /// Returns the input of a search on a mesh, limited to `seconds` and `steps`.
 eg_planner_input eg_plan_job_input(eg_plan_job *job, const eg_machine_mesh *mesh,
                                    double seconds, double steps);
-/// Keeps the better outcomes of baselines on this mesh and on the meshes before.
-/// (plan_rivals.c)
+/// Keeps, for each baseline, the better plan of this mesh and earlier
+/// ones. (plan_rivals.c)
 void eg_rivals_join(eg_rival_list *list, const eg_planning *planning,
                     const eg_mesh *mesh);
-/// Appends the tried baselines to the plan's rivals, the best first, if the user asked
-/// for them. (plan_rivals.c) Fails with EGRAPH_E_MEMORY.
+/// Appends the baselines with their plans to the plan's rivals, the best first, if the
+/// user asked for them. (plan_rivals.c) Fails with EGRAPH_E_MEMORY.
 egraph_status eg_rivals_list(const eg_plan_job *job, eg_plan *plan);
-/// Keeps a plan as the best: its objective, in seconds, is the lowest so far.
+/// Keeps a plan as the answer: its objective, in seconds, is the lowest so far.
 void eg_plan_job_take(eg_plan_job *job, const eg_machine_mesh *mesh,
                       eg_planning *planning, double objective_seconds);
 

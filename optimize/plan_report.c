@@ -100,7 +100,7 @@ static egraph_status judge_overlap(const eg_plan_job *job, bool is_whole) {
   return EGRAPH_OK;
 }
 
-/// Fills the report of another searcher, which proves nothing.
+/// Fills the report of a search by another algorithm, which proves no bound.
 static void conclude_searched(eg_plan_job *job) {
   egraph_report *report = &job->out->report;
   bool has_plan = job->out->has_plan;

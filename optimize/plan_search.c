@@ -1,7 +1,6 @@
-// Candidates are the meshes of the machine, then parts of the machine; each gets its
-// share of the remaining time and work. If memory has a limit, all meshes are first
-// planned without it. The cheapest plan wins, or the plan with the shortest
-// overlapped step.
+// Plans on the meshes of the machine, then on parts of the machine; each gets its share
+// of the remaining time and work. If memory has a limit, all meshes are first planned
+// without it. The cheapest plan wins, or the plan with the shortest overlapped step.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/plan_search.h"
 
@@ -23,8 +22,8 @@ static bool is_same_mesh(const eg_machine_mesh *a, const eg_machine_mesh *b) {
   return a->idle == b->idle && eg_mesh_same(&a->mesh, &b->mesh);
 }
 
-/// Returns the cheapest result on a mesh without the limit of memory; NULL: the mesh was
-/// not tried.
+/// Returns the result that the search without the memory limit had on a mesh; NULL: it
+/// did not try the mesh.
 static const eg_mesh_found *find_free(const eg_plan_job *job,
                                       const eg_machine_mesh *mesh) {
   const eg_mesh_found *best = NULL;
@@ -36,8 +35,8 @@ static const eg_mesh_found *find_free(const eg_plan_job *job,
   return best;
 }
 
-/// Returns the input of a search on a mesh that continues from the result without the
-/// limit, unless that result fits.
+/// Returns the input of a search on a mesh within the memory limit: it continues from the
+/// result `free` of the search without the limit, unless that result fits.
 static eg_planner_input input_within(eg_plan_job *job, const eg_machine_mesh *mesh,
                                      const eg_mesh_found *free, double seconds,
                                      double steps) {
@@ -51,8 +50,8 @@ static eg_planner_input input_within(eg_plan_job *job, const eg_machine_mesh *me
   return input;
 }
 
-/// Keeps the plan of another searcher if it is the best: plans that fit come first, then
-/// plans with a shorter overlapped step.
+/// Keeps the plan of a search by another algorithm if it is the best: plans that fit come
+/// first, then plans with a shorter overlapped step.
 static egraph_status take_searched(eg_plan_job *job, const eg_machine_mesh *mesh,
                                    eg_planning *planning) {
   egraph_report *report = &job->out->report;
@@ -85,8 +84,8 @@ static egraph_status plan_on_mesh(eg_plan_job *job, const eg_machine_mesh *mesh,
   const eg_mesh_found *free = find_free(job, mesh);
   EG_OWNED(eg_planning, planning);
   if (free != NULL && job->out->has_plan && free->cost >= job->best.objective) {
-    // Without a plan within the limit, the bound still counts: no plan is cheaper than
-    // the cheapest without the limit.
+    // Without a plan within the memory limit, the bound still counts: no plan is cheaper
+    // than the cheapest plan without the limit.
     job->out->report.meshes++;
     job->bound = fmin(job->bound, free->bound);
     job->is_of_reached = job->is_of_reached || !free->is_of_all;
@@ -103,7 +102,8 @@ static egraph_status plan_on_mesh(eg_plan_job *job, const eg_machine_mesh *mesh,
   egraph_status status = eg_joint_step_plan(&job->step, &input, &planning);
   bool is_demanded = request->constraints != NULL || eg_plan_job_baseline(job) != NULL;
   if (status == EGRAPH_E_ARGUMENT && is_demanded) {
-    // Other meshes may have a plan. If not, the message of the first mesh is kept.
+    // Other meshes may obey the constraints. If none does, this first message
+    // is reported.
     job->out->report.meshes++;
     if (job->ruled_out_meshes++ != 0) return EGRAPH_OK;
     return eg_text_append(&job->ruled_out, egraph_last_error());
@@ -121,15 +121,15 @@ static egraph_status plan_on_mesh(eg_plan_job *job, const eg_machine_mesh *mesh,
 
 // ---- parts of the machine -------------------------------------------------------------
 
-// Parts of the machine are planned so that no plan of a smaller machine is cheaper than
-// the plan of a larger one. All parts with the same number of devices share the work of
-// one mesh of the machine.
+// Parts of the machine (meshes with an idle axis) are planned so that no plan of a
+// smaller machine is cheaper than the plan of a larger one. All parts with the same
+// number of devices share the work of one mesh of the machine.
 
 enum { MOST_AXES = 3 }; // of a mesh that a part becomes when its idle axis is used
 
-/// True when a part needs no search: a mesh that was tried includes all plans of the
-/// part, and its bound shows that no plan is cheaper than the best by more than the
-/// sufficient gap.
+/// True when a part of the machine needs no search: a mesh that was tried includes all
+/// plans of the part, and its bound shows that no plan is cheaper than the best by more
+/// than the sufficient gap.
 static bool is_settled(const eg_plan_job *job, const eg_machine_mesh *part) {
   double least = job->best.objective * (1 - eg_plan_job_enough_gap(job));
   for (size_t i = 0; i < job->tried.len; i++)
@@ -159,8 +159,8 @@ static egraph_status use_idle_axis(eg_plan_job *job, double end) {
   return plan_on_mesh(job, &mesh, &job->out->planned.plan, left, job->budget.steps);
 }
 
-/// Plans on parts, unless the call names a mesh, a baseline or another searcher, or has
-/// constraints, overlap or algebra first.
+/// Plans on parts of the machine, unless the call names a mesh, a baseline or another
+/// algorithm, or has constraints, overlap or algebra first.
 static egraph_status plan_on_parts(eg_plan_job *job, double end) {
   const eg_plan_call *call = job->call;
   const eg_request *request = call->request;
@@ -242,7 +242,7 @@ static bool begins_free(const eg_plan_job *job) {
          !eg_plan_job_compares(job) && !request->search->overlap;
 }
 
-/// Continues within the limit from the results without it.
+/// Continues within the limit of memory from the results of the search without it.
 static egraph_status run_within(eg_plan_job *job, const eg_plan_job *free) {
   job->budget.done = free->budget.done;
   job->budget.is_cancelled = free->budget.is_cancelled;
@@ -255,8 +255,8 @@ static egraph_status run_within(eg_plan_job *job, const eg_plan_job *free) {
   return run_job(job);
 }
 
-/// Searches without the limit; a plan that fits is the answer, otherwise searches
-/// within it.
+/// Searches without the limit of memory; a plan that fits is the answer, otherwise
+/// searches within the limit.
 static egraph_status run_free_first(eg_plan_job *job) {
   eg_plan_search found, *out = job->out;
   eg_plan_job free;

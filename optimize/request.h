@@ -20,15 +20,15 @@ typedef struct eg_graph_searcher {
 } eg_graph_searcher;
 
 struct eg_plan_call; // below
-/// A search for pipelines of a training step. Pipelines have no plan; the search keeps
-/// its results.
+/// A search for pipelines of a training step, which a plan cannot express; the search
+/// keeps its results.
 typedef struct eg_stage_searcher {
   egraph_status (*run)(void *self, const struct eg_plan_call *call);
   void *self;
 } eg_stage_searcher;
 
-/// A request, complete and checked; it is never changed. Target, training, constraints
-/// and compare ask for a plan.
+/// A request to egraph_optimize, complete and checked; it is never changed. Target,
+/// training, constraints and compare ask for a plan.
 typedef struct eg_request {
   egraph_allocator alloc;
   const eg_graph *graph;
@@ -40,7 +40,7 @@ typedef struct eg_request {
   const eg_training_options *training;    // NULL: the graph alone
   const eg_plan_constraints *constraints; // NULL: none
   const egraph_baselines *compare;        // NULL: no comparison
-  // At most one other search replaces the product's own; NULL: none.
+  // At most one search by another algorithm replaces the product's search; NULL: none.
   const eg_graph_searcher *graphs;
   const eg_plan_searcher *plans;
   const eg_stage_searcher *stages;
@@ -59,8 +59,7 @@ typedef struct eg_budget {
   bool (*progress)(void *user, const char *phase, const char *line); // as in eg_request
   void *user;
 } eg_budget;
-/// Starts a budget now, with the seconds and steps of the limits of a search for a plan.
-/// (plan_job.c)
+/// Starts a budget now, with the time and work limits of a plan search. (plan_job.c)
 eg_budget eg_budget_begin(const egraph_search *search);
 
 #define EG_STEPS_OF_WORK 1e6 // in a unit of egraph_search.work_limit
@@ -76,8 +75,7 @@ typedef struct eg_plan_call {
 } eg_plan_call;
 
 typedef struct eg_plan_search {
-  // Has no texts of its own (seed, uncertified); total_seconds and measured are the
-  // caller's
+  // Without `seed` and `uncertified` texts; the caller fills total_seconds and measured
   egraph_report report;
   bool has_plan;
   eg_loaded_plan planned;

@@ -73,7 +73,7 @@ static const formula formulas[] = {
 
 enum { FORMULAS = sizeof formulas / sizeof *formulas };
 
-/// Finds the cheapest formula; returns NULL where the transition is free.
+/// Finds the cheapest formula of a transition; returns NULL if the transition is free.
 static const formula *cheapest(const eg_machine_mesh *mesh,
                                const eg_transition *transition, double bytes,
                                double *out_seconds) {
@@ -101,7 +101,7 @@ static const formula *cheapest(const eg_machine_mesh *mesh,
 // ---- measured -----------------------------------------------------------------------
 
 /// Finds the measured seconds of an exchange; false: the exchange was not measured
-/// between that many devices.
+/// between as many devices as the axis has.
 static bool find_measured(const eg_machine_mesh *mesh, uint32_t axis, uint32_t exchange,
                           double bytes, double *out_seconds) {
   const eg_mesh_link *link = &mesh->links[axis];

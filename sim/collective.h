@@ -52,13 +52,14 @@ typedef enum eg_collective_algorithm {
 /// devices of the mesh take part.
 double eg_collective_seconds(const eg_machine_mesh *mesh, const eg_transition *transition,
                              double bytes);
-/// Returns the algorithm of the cheapest formula, also where the exchange was measured;
-/// NONE: the move is free, or the formula is Alpa's.
+/// Returns the algorithm of the cheapest formula for a move, also where the exchange was
+/// measured; NONE: the move is free, or the formula is Alpa's.
 eg_collective_algorithm eg_collective_algorithm_of(const eg_machine_mesh *mesh,
                                                    const eg_transition *transition,
                                                    double bytes);
-/// Returns the seconds to exchange a halo of operand 0, whose local type (without halo)
-/// is given: each neighbour that needs rows gets a message, through one port.
+/// Returns the seconds to exchange a halo (rows for neighbours) of operand 0; `local` is
+/// its local type without halo: each neighbour that needs rows gets a message, through
+/// one port.
 double eg_collective_halo_seconds(const eg_machine_mesh *mesh, const eg_halo *halo,
                                   const eg_type *local);
 

@@ -42,8 +42,8 @@ static uint32_t power_below(uint32_t n) {
 
 // ---- rings, of all or of a level of a hierarchy -----------------------------------
 
-/// Adds rounds in which each ring of `size` devices, `stride` places from each other,
-/// sends to its next devices, `repeat` times.
+/// Adds rounds in which each ring of `size` devices, whose numbers differ by `stride`,
+/// sends to the next devices, `repeat` times.
 static egraph_status go_round(const group *g, uint32_t size, uint32_t stride,
                               uint32_t repeat, double share) {
   if (repeat == 0) return EGRAPH_OK;
@@ -55,7 +55,7 @@ static egraph_status go_round(const group *g, uint32_t size, uint32_t stride,
   return EGRAPH_OK;
 }
 
-/// Adds rounds in which every device sends to each other device of its ring of `size`.
+/// Adds rounds in which every device sends to each other device of its ring (`size`).
 static egraph_status send_to_each(const group *g, uint32_t size, uint32_t stride,
                                   double share) {
   for (uint32_t distance = 1; distance < size; distance++) {
@@ -95,7 +95,7 @@ static egraph_status double_blocks(const group *g) {
   return EGRAPH_OK;
 }
 
-/// Adds the rounds of double_blocks in reverse order and direction.
+/// Adds the rounds of double_blocks in reverse order, with messages in reverse direction.
 static egraph_status halve_blocks(const group *g) {
   for (uint32_t k = power_below(g->n - 1); k > 0; k /= 2) {
     EG_TRY(begin_round(g, 1));
@@ -130,7 +130,7 @@ static egraph_status double_whole(const group *g) {
   return EGRAPH_OK;
 }
 
-/// Adds a round per power of two. Each block moves by the powers of two in its distance.
+/// Adds a round per power of two: each block moves by the powers of two in its distance.
 static egraph_status travel_by_ones(const group *g) {
   for (uint32_t bit = 1; bit < g->n; bit *= 2) {
     uint32_t blocks = 0;
@@ -147,14 +147,14 @@ static egraph_status travel_by_ones(const group *g) {
 
 enum { TREES = 2 };
 
-/// Returns the parent in NCCL's binary tree, whose root is 0.
+/// Returns the parent of device `d` in NCCL's binary tree of n devices, whose root is 0.
 static uint32_t parent_in_tree(uint32_t n, uint32_t d) {
   uint32_t bit = d & (~d + 1), up = (d ^ bit) | bit << 1;
   return up < n ? up : d ^ bit;
 }
 
-/// Returns the parent in one of two trees. The second tree is the first one mirrored or
-/// shifted, so that no device is an inner node of both.
+/// Returns the parent of device `d` in one of two trees. The second tree is the first one
+/// mirrored or shifted, so that no device is an inner node of both.
 static uint32_t parent_of(uint32_t n, int tree, uint32_t d) {
   if (tree == 0) return parent_in_tree(n, d);
   if (n % 2 == 0) return n - 1 - parent_in_tree(n, n - 1 - d);
@@ -176,7 +176,7 @@ static bool is_turn(uint32_t round, uint32_t begin) {
   return round >= begin && round - begin < EG_ROUNDS_PIECES;
 }
 
-/// Adds rounds that send piece after piece up the trees, a level per round, then down.
+/// Adds rounds that send pieces, one after the other, up the two trees, then down.
 static egraph_status two_trees(const group *g) {
   const double share = 1.0 / TREES / EG_ROUNDS_PIECES;
   uint32_t deepest = 0;

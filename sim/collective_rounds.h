@@ -30,14 +30,15 @@
 
 enum { EG_ROUNDS_PIECES = 8, EG_ROUNDS_MOST_MESSAGES = 1 << 22 };
 
-/// A message between two places; `share`: part of the exchange's eg_transition_bytes.
+/// A message between two devices of a group; `share` of the
+/// exchange's eg_transition_bytes.
 typedef struct eg_message {
   uint32_t from, to;
   double share;
 } eg_message;
 EG_VEC_DEFINE(eg_messages, eg_message);
 
-/// A list of messages that is sent `repeat` times, one round each time.
+/// A round: a list of messages at the same time; `repeat` such rounds follow each other.
 typedef struct eg_round {
   uint32_t first, count, repeat;
 } eg_round;
@@ -50,18 +51,18 @@ typedef struct eg_rounds {
 
 void eg_rounds_init(eg_rounds *rounds, egraph_allocator alloc);
 void eg_rounds_deinit(eg_rounds *rounds);
-/// Appends the rounds of an exchange that is not local, by an algorithm other than
-/// EG_ALGORITHM_NONE. `levels`: sizes of a hierarchy, the innermost first, whose product
-/// is n; only EG_ALGORITHM_HIERARCHICAL reads them. `out` is initialized and empty. Fails
-/// with EGRAPH_E_ARGUMENT on more than EG_ROUNDS_MOST_MESSAGES messages.
+/// Appends the rounds of messages of an exchange that is not local, by an algorithm other
+/// than EG_ALGORITHM_NONE. `levels`: sizes of a hierarchy, the innermost first, whose
+/// product is n; only EG_ALGORITHM_HIERARCHICAL reads them. `out` is initialized and
+/// empty. Fails with EGRAPH_E_ARGUMENT on more than EG_ROUNDS_MOST_MESSAGES messages.
 egraph_status eg_rounds_make(eg_collective_algorithm algorithm, eg_transition_kind kind,
                              uint32_t n, const uint32_t *levels, uint32_t level_count,
                              eg_rounds *out);
-/// Appends the rounds of a broadcast: place 0 sends all data to all others, in L rounds
-/// along a binomial tree.
+/// Appends the rounds of a broadcast: device 0 of n sends all data to all others, in log2
+/// n rounds (rounded up) along a binomial tree.
 egraph_status eg_rounds_make_broadcast(uint32_t n, eg_rounds *out);
-/// Appends the two rounds of a halo exchange: each place sends to the next one, then to
-/// the previous one; the first and the last place are no neighbours.
+/// Appends the two rounds of a halo exchange: each of n devices sends to the next one,
+/// then to the previous one; the first and the last device are no neighbours.
 egraph_status eg_rounds_make_neighbours(uint32_t n, eg_rounds *out);
 
 #endif

@@ -1,5 +1,5 @@
 // Every requested node has one entry, found by its text. The entry is either measured, or
-// the current roofline prices it from its figures: a new calibration outdates nothing.
+// the roofline prices it from operations and bytes: new calibrations outdate nothing.
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cost.h"
 
@@ -72,7 +72,7 @@ static egraph_status add_entry(eg_cost_model *model, const char *text, entry val
   return EGRAPH_OK;
 }
 
-/// Finds or adds the entry of a node; its text is in model->key afterwards.
+/// Finds or adds a node's cost entry; model->key is the node's text afterwards.
 static egraph_status entry_of(eg_cost_model *model, const eg_node_spec *spec,
                               uint32_t *out) {
   eg_text_clear(&model->key);
@@ -82,7 +82,7 @@ static egraph_status entry_of(eg_cost_model *model, const eg_node_spec *spec,
   return add_entry(model, text, (entry){.point = point_of(spec)}, out);
 }
 
-/// Adds a stored entry; skips it when this build does not know its operator.
+/// Adds an entry of the database; skips it when this build does not know its operator.
 static egraph_status load_entry(void *user, const eg_profile_entry *stored) {
   eg_cost_model *model = user;
   eg_op op;
@@ -215,7 +215,7 @@ static void take_measurement(entry *e, const eg_profile_entry *stored) {
   e->measured = e->is_fresh = true;
 }
 
-/// Stores a measurement of the entry whose text is in model->key.
+/// Stores a measurement in the entry of the cost model whose text is in model->key.
 static egraph_status keep_measurement(eg_cost_model *model, uint32_t id, double seconds,
                                       const eg_evidence *evidence) {
   entry *e = &model->entries.data[id];
@@ -280,7 +280,7 @@ egraph_status eg_cost_seconds(eg_cost_model *model, const eg_node_spec *spec,
   eg_cost_source source = EG_COST_USER;
   EG_TRY(ask_caller(model, spec, &given, &seconds));
   if (spec->attrs->op == EG_OP_OPAQUE && spec->opaque_bytes > 0) {
-    // Nodes of other graphs may have the same key, so there is no entry.
+    // Nodes of other graphs may have the same text, so the model gets no entry.
     eg_roofline_point point = point_of(spec);
     source = EG_COST_UNPRICED;
     seconds = eg_roofline_estimate(&model->roofline, &point);
@@ -315,8 +315,8 @@ egraph_status eg_cost_counts(eg_cost_model *model, uint32_t *out_entries,
 
 // ---- measuring ------------------------------------------------------------------
 
-/// Finds or adds the entry of a node; EG_COST_NO_ENTRY where the node is free or the
-/// caller prices it.
+/// Finds or adds the entry of a node in the cost model; EG_COST_NO_ENTRY where the node
+/// is free or the caller prices it.
 static egraph_status find_cost_entry(eg_cost_model *model, const eg_node_spec *spec,
                                      uint32_t *out) {
   bool given;
@@ -326,7 +326,7 @@ static egraph_status find_cost_entry(eg_cost_model *model, const eg_node_spec *s
   return given || eg_cost_is_free(spec) ? EGRAPH_OK : entry_of(model, spec, out);
 }
 
-/// Appends a request; fills its spec, text and entry.
+/// Appends a request for a measurement; fills its spec, text and entry.
 static egraph_status note_request(eg_cost_model *model, const eg_node_spec *spec,
                                   request noted) {
   EG_TRY(find_cost_entry(model, spec, &noted.entry));
@@ -400,7 +400,7 @@ uint32_t eg_cost_requested(const eg_cost_model *model) {
 enum { BATCH = 16 };
 static const double batch_seconds = 0.5;
 
-/// Requests [first, first + count) with their measured seconds, before they are stored.
+/// Measured requests [first, first + count), with their seconds, before they are stored.
 typedef struct batch {
   size_t first;
   uint32_t count;
@@ -408,7 +408,7 @@ typedef struct batch {
   eg_evidence evidence[BATCH];
 } batch;
 
-/// Combines a new measurement with the entry of its request.
+/// Combines a new measurement of a node with the earlier one, as its request says.
 static void combine_measurements(const eg_cost_model *model, const request *r,
                                  double *seconds, eg_evidence *evidence) {
   const entry *e = &model->entries.data[r->entry];
@@ -419,13 +419,13 @@ static void combine_measurements(const eg_cost_model *model, const request *r,
   if (!is_smaller) {
     *seconds = e->point.seconds;
     evidence->load = e->evidence.load;
-    // An old measurement without evidence gets the spread of the new one.
+    // An old measurement without a spread (no samples) gets the new one's spread.
     if (e->evidence.samples != 0) evidence->spread = e->evidence.spread;
   }
   evidence->samples = samples;
 }
 
-/// Stores a batch and empties it; after a success the batch begins at the next request.
+/// Stores a batch of measurements and empties it, so that it begins at the next request.
 static egraph_status store_batch(eg_cost_model *model, batch *b) {
   eg_profile_entry stored[BATCH];
   bool replaces[BATCH];

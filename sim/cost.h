@@ -24,9 +24,9 @@ typedef enum eg_cost_source {
 
 typedef struct eg_cost_model eg_cost_model;
 
-/// Measures a node at the first request for its cost. Sets *out_seconds (INFINITY: the
-/// back-end cannot run the node) and *out_done. If it leaves *out_done false, the node is
-/// estimated now and offered again at the next request.
+/// Callback that measures a node at the first request for its cost. Sets *out_seconds
+/// (INFINITY: the back-end cannot run the node) and *out_done. If it leaves *out_done
+/// false, the node is estimated now and offered again at the next request.
 typedef struct eg_cost_prober {
   egraph_status (*probe)(void *self, const eg_node_spec *spec, double estimate,
                          double *out_seconds, eg_evidence *out_evidence, bool *out_done);
@@ -43,22 +43,22 @@ typedef struct eg_cost_options {
   /// NULL. It is called first at every request, also for free nodes.
   bool (*override_cost)(void *user, const eg_node_spec *spec, double *out);
   void *user;
-  // Memory formats, plain excepted, for which the back-end has kernels: a bit per
-  // eg_format.
+  // Memory formats, row-major excepted, for which the back-end has kernels: a bit
+  // per eg_format.
   uint32_t formats;
 } eg_cost_options;
 
-/// Opens or creates the database (WAL, schema version checked) and reads the machine's
-/// entries; entries that other processes add later are not seen. Fails with EGRAPH_E_IO,
-/// EGRAPH_E_BUSY (locked), EGRAPH_E_PARSE (another schema or not a database); the message
-/// names the path and the remedy.
+/// Opens or creates the profile database (WAL, schema version checked) and reads the
+/// machine's entries; entries that other processes add later are not seen. Fails with
+/// EGRAPH_E_IO, EGRAPH_E_BUSY (locked), EGRAPH_E_PARSE (another schema or not a
+/// database); the message names the path and the remedy.
 egraph_status eg_cost_model_create(const egraph_allocator *alloc,
                                    const eg_cost_options *options, eg_cost_model **out);
 void eg_cost_model_destroy(eg_cost_model *model);
 
-/// Returns the seconds of one execution; INFINITY for a node the back-end cannot run.
-/// Memoized. Deterministic for the same database. Fails with EGRAPH_E_ARGUMENT when the
-/// caller's function gives an invalid cost (negative, NaN), and as the prober does.
+/// Returns the seconds of one execution of a node; INFINITY if the back-end cannot run
+/// it. Memoized. Deterministic for the same database. Fails with EGRAPH_E_ARGUMENT when
+/// the caller's function gives an invalid cost (negative, NaN), and as the prober does.
 egraph_status eg_cost_seconds(eg_cost_model *model, const eg_node_spec *spec,
                               double *out_seconds, eg_cost_source *out_source);
 
@@ -75,14 +75,14 @@ typedef struct eg_estimate_error {
 void eg_cost_estimate_errors(const eg_cost_model *model,
                              eg_estimate_error out[EG_OP_COUNT]);
 
-/// Sets a borrowed prober that measures unknown nodes on demand; NULL, the initial state:
-/// unknown nodes are estimated.
+/// Sets a borrowed prober, which measures nodes without a known cost on demand; NULL, the
+/// initial state: their costs are estimated.
 void eg_cost_set_prober(eg_cost_model *model, const eg_cost_prober *prober);
-/// True when the caller's own function or a prober can price nodes without an entry.
+/// True when the caller's own function or a prober can price nodes never measured.
 bool eg_cost_is_asked_for(const eg_cost_model *model);
 
-/// Returns the memory formats other than plain for which the back-end has kernels, a bit
-/// per eg_format.
+/// Returns the memory formats other than row-major for which the back-end has kernels, a
+/// bit per eg_format.
 uint32_t eg_cost_formats(const eg_cost_model *model);
 
 /// True for a free or opaque node, which is never measured.
@@ -106,23 +106,23 @@ typedef enum eg_cost_again { EG_AGAIN_REPLACE, EG_AGAIN_SMALLER } eg_cost_again;
 /// by another source keep their cost.
 egraph_status eg_cost_request_again(eg_cost_model *model, const eg_node_spec *spec,
                                     eg_cost_again how);
-/// Finds the evidence of a node's cost: all 0 where the node is not measured.
+/// Finds the evidence (samples, ...) of a node's cost: all 0 if it is not measured.
 egraph_status eg_cost_evidence(eg_cost_model *model, const eg_node_spec *spec,
                                eg_evidence *out);
-/// Finds the measured entry of a node; EG_COST_NO_ENTRY where its cost has another
-/// source. Entries count up from 0 and keep their numbers.
+/// Finds the measurement of a node; EG_COST_NO_ENTRY where its cost has another source.
+/// Measurements (entries) count up from 0 and keep their numbers.
 #define EG_COST_NO_ENTRY UINT32_MAX
 egraph_status eg_cost_measured_entry(eg_cost_model *model, const eg_node_spec *spec,
                                      uint32_t *out);
 uint32_t eg_cost_entry_count(const eg_cost_model *model);
 double eg_cost_entry_seconds(const eg_cost_model *model, uint32_t entry);
-/// Returns the standard error of an entry, which is a median, from its spread and
+/// Returns the standard error of a measured cost, which is a median, from its spread and
 /// samples; 0 where they are not known.
 double eg_cost_error(const eg_cost_model *model, uint32_t entry);
 /// Returns how many measurements this model took on a busy machine (EG_BUSY_LOAD).
 uint32_t eg_cost_busy(const eg_cost_model *model);
 uint32_t eg_cost_requested(const eg_cost_model *model);
-/// Forgets all requests.
+/// Forgets all requests for measurements.
 void eg_cost_withdraw(eg_cost_model *model);
 /// Measures all requested nodes, in the order of the requests, and stores the results in
 /// the database; then calibrates anew. Each transaction stores a few entries or half a
@@ -133,7 +133,7 @@ void eg_cost_withdraw(eg_cost_model *model);
 egraph_status eg_cost_measure(eg_cost_model *model, const eg_measurer *measurer,
                               bool (*progress)(void *user, uint32_t done, uint32_t total),
                               void *user);
-/// Counts the measured entries of this machine, and the unsupported ones among them.
+/// Counts this machine's measured nodes, and those of them that no back-end kernel runs.
 egraph_status eg_cost_counts(eg_cost_model *model, uint32_t *out_entries,
                              uint32_t *out_unsupported);
 

@@ -16,7 +16,7 @@
 #include "pcg/parallel/machine.h"
 #include "sim/cost.h"
 
-/// The least number of supported entries with which a cost model is used.
+/// The least number of measured nodes with which a cost model is used.
 enum { EG_DEVICE_COST_MIN_ENTRIES = 16 };
 
 typedef struct eg_device_cost {
@@ -25,18 +25,17 @@ typedef struct eg_device_cost {
   bool plain_only;           // plans use no memory format other than plain
 } eg_device_cost;
 
-/// Keeps machine and model. `model` has the entries of the machine's profile
-/// (eg_machine.profile); NULL: none. Only the entries at this call count; later
-/// measurements do not.
+/// Keeps machine and cost model. `model` has the measurements of the machine's profile
+/// (eg_machine.profile); NULL: none. Only measurements before this call count.
 egraph_status eg_device_cost_init(eg_device_cost *cost, const eg_machine *machine,
                                   eg_cost_model *model);
-/// Returns the seconds of one execution of a local node (its types are those of one
-/// device's part); INFINITY where the device cannot run it. *out_source may be NULL.
+/// Returns the seconds of one run of a node with the types of one device's part; INFINITY
+/// where the device cannot run it. *out_source may be NULL.
 egraph_status eg_device_cost_seconds(const eg_device_cost *cost,
                                      const eg_node_spec *local, double *out_seconds,
                                      eg_cost_source *out_source);
-/// Returns the memory formats other than plain in which the device has kernels, a bit per
-/// eg_format; 0 with plain_only, or where only the machine's figures are known.
+/// Returns the memory formats other than row-major in which the device has kernels, a bit
+/// per eg_format; 0 with plain_only, or where only the machine's figures are known.
 uint32_t eg_device_cost_formats(const eg_device_cost *cost);
 /// True for operators that multiply and add. Where computing is free, plans may replicate
 /// all operators except these (a plan that replicates everything would cost nothing).

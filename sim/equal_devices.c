@@ -17,7 +17,7 @@ typedef struct signature {
 } signature;
 EG_VEC_DEFINE(signatures, signature);
 
-/// The words of all signatures, one item after the other.
+/// The words of all signatures (color and colors around), one item after the other.
 typedef struct palette {
   eg_u32s first; // [items + 1]
   eg_u32s words;
@@ -49,7 +49,7 @@ static egraph_status push_double(eg_u32s *words, double value) {
   return eg_u32s_append(words, halves, 2);
 }
 
-/// Gives items with equal words the same color; colors are in the order of words.
+/// Gives items with equal words the same color; colors are in the order of the words.
 static egraph_status color_items(palette *p, uint32_t *colors, uint32_t *out_count) {
   size_t items = p->first.len - 1;
   uint32_t next = 0;
@@ -87,8 +87,8 @@ static egraph_status color_flows(eg_equal_devices *d, palette *p, uint32_t *colo
   return color_items(p, colors, &d->flow_classes);
 }
 
-/// Makes room for the color and `counts[i]` further words of every item, and writes the
-/// old colors.
+/// Makes room for the signature of every item (its color and `counts[i]` further words),
+/// and writes the old colors.
 static egraph_status begin_items(palette *p, const eg_u32s *old, const eg_u32s *counts) {
   EG_TRY(eg_u32s_resize(&p->first, old->len + 1));
   uint32_t at = 0;

@@ -20,7 +20,8 @@
 
 #include "base/vec.h"
 
-/// A message between two devices. Groups that exchange at once have the same `round`.
+/// A message between two devices. Groups of devices that exchange at once share
+/// a `round`.
 typedef struct eg_real_flow {
   uint32_t round, from, to; // devices
   uint32_t first_link, link_count;
@@ -33,17 +34,17 @@ typedef struct eg_equal_devices {
   eg_real_flows flows;
   eg_u32s links;        // links that flows pass
   eg_u32s device_class; // [devices]
-  // [links of the machine]; on entry: links with different numbers stay in different
-  // classes.
+  // [links of the machine] class of each link; on entry: links with different numbers
+  // stay in different classes.
   eg_u32s link_class;
   uint32_t device_classes, flow_classes, link_classes;
 } eg_equal_devices;
 
 void eg_equal_devices_init(eg_equal_devices *devices, egraph_allocator alloc);
 void eg_equal_devices_deinit(eg_equal_devices *devices);
-/// Finds the coarsest equitable classes that refine the given ones. Classes of devices
-/// are numbered from 0 in the order of their first devices. O(rounds of refinement x
-/// flows log flows).
+/// Finds the largest classes of devices with equal times that refine the classes given on
+/// entry. Classes of devices are numbered from 0 in the order of their first devices.
+/// O(rounds of refinement x flows log flows).
 egraph_status eg_equal_devices_find(eg_equal_devices *devices);
 
 #endif

@@ -16,7 +16,7 @@ EG_OWNER_DEFINE(eg_exchange_flows, (eg_exchange_shapes, shapes), (eg_round_list,
 // ---- axes -------------------------------------------------------------------------
 
 /// Finds the part of a machine's axis that a mesh axis of this stride and size covers:
-/// devices `lo` to `hi` ranks apart; false: no part.
+/// devices `lo` to `hi` ranks apart; false: it covers no part.
 static bool covers(uint64_t stride, uint64_t size, uint64_t own_stride, uint64_t own_size,
                    uint64_t *out_lo, uint64_t *out_hi) {
   *out_lo = stride > own_stride ? stride : own_stride;
@@ -40,8 +40,8 @@ bool eg_exchange_is_known(const eg_machine *machine, const eg_machine_mesh *mesh
   return is_covered && is_known;
 }
 
-/// Fills the ring sizes of a hierarchy, the innermost first: one level for each axis of
-/// the machine; a single level where the mesh axis cuts across machine axes.
+/// Fills the ring sizes of a hierarchical exchange, the innermost first: one level for
+/// each axis of the machine; a single level where the mesh axis cuts across machine axes.
 static uint32_t levels_of(const eg_machine *machine, uint64_t stride, uint32_t size,
                           uint32_t out[EG_MAX_MESH_AXES]) {
   uint64_t own = 1, lo, hi, product = 1;
@@ -90,7 +90,7 @@ static egraph_status add_real_flow(const eg_exchange_flows *f, eg_equal_devices 
   return eg_real_flows_push(&all->flows, flow);
 }
 
-/// Adds the messages of all groups along the shape's axis.
+/// Adds the messages of an exchange in all groups of devices along its axis.
 static egraph_status add_shape(eg_exchange_flows *f, eg_equal_devices *all,
                                eg_exchange_shape *shape, const eg_rounds *rounds) {
   uint32_t stride = eg_mesh_stride(&f->mesh, shape->axis);
@@ -139,7 +139,7 @@ static egraph_status expand_all(eg_exchange_flows *f, eg_equal_devices *all,
 
 // ---- one of each class ------------------------------------------------------------
 
-/// The number of flows and links of each class.
+/// The numbers of flows and of links in each class of equal ones.
 typedef struct census {
   eg_u32s flows, links; // [classes] number of members
   eg_u32s seen;         // [classes of flows] 1: the class already has a flow class
@@ -157,8 +157,8 @@ static egraph_status count_classes(const eg_equal_devices *all, census *c) {
   return EGRAPH_OK;
 }
 
-/// Adds the links of one flow: each class of links once, weighted by the number of the
-/// class's flows that one link carries.
+/// Adds the links that a flow passes: each class of links once, weighted by the number of
+/// the flow's class that one link carries.
 static egraph_status add_flow_links(eg_exchange_flows *f, const eg_equal_devices *all,
                                     const census *c, const eg_real_flow *flow,
                                     eg_flow_class *out) {
@@ -241,7 +241,7 @@ egraph_status eg_exchange_flows_add_links(eg_exchange_flows *f, eg_task_graph *g
   return EGRAPH_OK;
 }
 
-/// A flow that a class of devices sends or gets; the flows of a class are a linked list.
+/// A flow that a class of devices sends or gets; the class's flows are a linked list.
 typedef struct known_flow {
   uint32_t task, next;
 } known_flow;
@@ -259,8 +259,8 @@ typedef struct adding {
 EG_OWNER_DEFINE_STATIC(adding, (known_flows, known),
                        (eg_u32s, last, tasks, links, weights))
 
-/// Makes a task wait for all messages that a class sent and received in its last round,
-/// or, without such a round, for the entry of the class.
+/// Makes a task wait for all messages that a class of devices sent and received in its
+/// last round, or, without such a round, for the task by which it enters the exchange.
 static egraph_status wait_for(const adding *a, uint32_t task, uint32_t class) {
   uint32_t at = a->last.data[class];
   if (at == NONE) return eg_task_graph_depend(a->graph, task, a->ends->enter[class]);

@@ -60,9 +60,9 @@ static egraph_status visit_link(eg_task_graph *graph, uint32_t l) {
   return eg_u32s_push(&graph->visited, l);
 }
 
-/// Gathers the component of a link: its links in `visited`, its flows in `flows`, sorted.
-/// Flows that end now are still on their links; in a replay of the past, later flows are
-/// already on theirs.
+/// Gathers the flows and links connected with a link: links in `visited`, flows in
+/// `flows`, sorted. Flows that end now are still on their links; in a replay of the past,
+/// later flows are already on theirs.
 static egraph_status gather_component(eg_task_graph *graph, uint32_t first, double now) {
   graph->visited.len = graph->flows.len = 0;
   EG_TRY(visit_link(graph, first));
@@ -87,8 +87,8 @@ static egraph_status gather_component(eg_task_graph *graph, uint32_t first, doub
   return EGRAPH_OK;
 }
 
-/// Finds the link with the least share for flows without a rate; EG_TASK_NONE: all flows
-/// have a rate.
+/// Finds the link with the least bandwidth for each flow without a rate; EG_TASK_NONE:
+/// all flows have a rate.
 static uint32_t tightest_link(const eg_task_graph *graph, double *out_share) {
   uint32_t tightest = EG_TASK_NONE;
   *out_share = INFINITY;

@@ -104,17 +104,17 @@ static egraph_status open_handle(eg_profile_db *db, const char *name, int flags)
   return code == SQLITE_OK ? EGRAPH_OK : sqlite_fail(db, code);
 }
 
-// Ends a transaction: commits when all calls succeeded, otherwise rolls back and keeps
-// the error message.
+// Ends a database transaction: commits when all calls succeeded, otherwise rolls back and
+// keeps the error message.
 static egraph_status end_transaction(const eg_profile_db *db, egraph_status status) {
   if (status == EGRAPH_OK) status = execute(db, "COMMIT");
   if (status != EGRAPH_OK) (void)sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
   return status;
 }
 
-// Decides if a file is fresh or a profile database; refuses other files. Runs in a
-// transaction, so that the answers belong to one moment: another process may be creating
-// the tables.
+// Decides if a database file is fresh or a profile database; refuses other files. Runs in
+// a transaction, so that the answers belong to one moment: another process may be
+// creating the tables.
 static egraph_status identify_within(eg_profile_db *db, bool *out_fresh) {
   int64_t application = 0, version = 0, tables = 0;
   EG_TRY(query_int(db, "PRAGMA application_id", &application));
@@ -142,8 +142,8 @@ static egraph_status identify(eg_profile_db *db, bool *out_fresh) {
   return end_transaction(db, identify_within(db, out_fresh));
 }
 
-// Switches to WAL. This needs exclusive access for a moment, and SQLite does not always
-// wait for that by itself.
+// Switches the database to WAL. This needs exclusive access for a moment, and SQLite does
+// not always wait for that by itself.
 static egraph_status enable_wal(const eg_profile_db *db) {
   double start = eg_clock_seconds();
   int code;
@@ -181,8 +181,8 @@ static egraph_status create_tables(const eg_profile_db *db) {
   return execute(db, sql);
 }
 
-// Creates or extends the tables. Two processes may find the same fresh file; the second
-// one checks again under the lock.
+// Creates or extends the tables of the database. Two processes may find the same fresh
+// file; the second one checks again under the lock.
 static egraph_status prepare_schema(eg_profile_db *db) {
   bool fresh;
   EG_TRY(execute(db, "BEGIN IMMEDIATE"));
@@ -208,8 +208,8 @@ static egraph_status open_writable(eg_profile_db *db) {
   return fresh || !db->has_evidence ? prepare_schema(db) : EGRAPH_OK;
 }
 
-// Opens a WAL database in a folder without write permission; SQLite can read it only as
-// an unchanging file.
+// Opens a WAL database in a folder without write permission; SQLite can read the file
+// only as one that never changes.
 static egraph_status open_immutable(eg_profile_db *db) {
   EG_LOCAL(eg_text, uri, db->alloc);
   eg_text_append(&uri, "file:");
@@ -288,9 +288,9 @@ static const char *text_column(sqlite3_stmt *row, int column) {
   return is_whole ? text : NULL;
 }
 
-// Other programs may have written the file, so every column is checked.
+// Other programs may have written the database file, so every column is checked.
 
-/// Reads the evidence; 0 where columns are NULL: unknown.
+/// Reads the evidence of a measurement (samples, ...); 0 where columns are NULL: unknown.
 static bool read_evidence(sqlite3_stmt *row, int first, eg_evidence *out) {
   double samples, date;
   *out = (eg_evidence){.samples = 0};

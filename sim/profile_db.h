@@ -17,7 +17,7 @@
 #include "base/memory.h"
 #include "base/owner.h"
 
-/// Raised whenever the tables or the text of specs change.
+/// The version of the database, raised whenever the tables or the text of specs change.
 enum { EG_PROFILE_DB_SCHEMA = 2 };
 
 typedef struct eg_profile_entry {
@@ -55,7 +55,7 @@ egraph_status eg_profile_db_load(eg_profile_db *db, const char *machine,
                                  egraph_status (*each)(void *user,
                                                        const eg_profile_entry *entry),
                                  void *user);
-/// Stores entries in one transaction. Where the key exists, the new value replaces the
+/// Stores measurements in one transaction. Where a key exists, the new value replaces the
 /// stored one; with `replaces` false the stored one stays and is written to seconds and
 /// evidence of entries[i]. Fails, storing nothing, with EGRAPH_E_BUSY or EGRAPH_E_IO.
 egraph_status eg_profile_db_store(eg_profile_db *db, const char *machine,

@@ -16,7 +16,7 @@ enum { FEW = 3 };
 // The figures without measurements: one core of a desktop CPU on float32.
 static const double default_peak = 4e10, default_bandwidth = 1e10,
                     default_overhead = 1e-6;
-// Smaller nodes do not show peak and bandwidth.
+// Nodes with fewer operations or bytes do not show peak and bandwidth.
 static const double small_flops = 1e5, small_bytes = 1e5;
 
 static const char *const family_names[] = {
@@ -32,7 +32,7 @@ typedef struct fit {
   int family[EG_OP_COUNT];
 } fit;
 
-/// Numbers each family by its first operator.
+/// Numbers each family of operators by its first operator.
 static void number_families(int family[EG_OP_COUNT]) {
   for (int op = 0; op < EG_OP_COUNT; op++) {
     family[op] = 0;
@@ -59,8 +59,8 @@ static void fit_roof(fit *f) {
   if (bytes >= FEW) r->bandwidth_bytes = eg_quantile(f->scratch, bytes, 0.9);
 }
 
-/// Fits the overhead: the median time of the cheapest tenth beyond the roof. Skips nodes
-/// that took no time: they were views on that back-end.
+/// Fits the overhead of a node: the median time of the cheapest tenth beyond the
+/// roofline. Skips nodes that took no time: they were views on that back-end.
 static void fit_overhead(fit *f) {
   eg_roofline *r = &f->roofline;
   size_t timed = 0, used = 0;
@@ -75,7 +75,7 @@ static void fit_overhead(fit *f) {
   r->overhead_seconds = beyond < 1e-8 ? 1e-8 : beyond > 1e-4 ? 1e-4 : beyond;
 }
 
-// The groups around an operator and a format class, from narrow to wide.
+// Groups of measured nodes, from those like a node (operator, formatted or not) to all.
 typedef enum group {
   GROUP_OP,
   GROUP_FAMILY,
@@ -98,8 +98,8 @@ static bool is_in_group(const fit *f, const eg_roofline_point *p, group g, eg_op
 }
 
 /// Fits the ratio of measured to modelled seconds, without the overhead, which counts for
-/// at most nine tenths of the measured time. Skips nodes far below the overhead: they
-/// would measure only its noise.
+/// at most nine tenths of the measured time. Skips nodes far below the overhead: their
+/// times would show only its noise.
 static double fit_ratio(const fit *f, eg_op op, bool formatted, bool *out_fitted) {
   const eg_roofline *r = &f->roofline;
   for (int g = GROUP_OP; g <= GROUP_ALL; g++) {

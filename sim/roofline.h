@@ -11,7 +11,7 @@
 
 #include "ops/ops.h"
 
-/// The figures of a node; `seconds` is set only where the node was measured.
+/// The operations and bytes of a node; `seconds` is set only where the node was measured.
 typedef struct eg_roofline_point {
   eg_op op;
   bool formatted; // some memory format other than plain takes part
@@ -26,11 +26,11 @@ typedef struct eg_roofline {
   bool is_calibrated[EG_OP_COUNT][2]; // the ratio was fitted; otherwise it is 1
 } eg_roofline;
 
-/// Fits the figures to measured points; the order of the points does not matter. O(points
-/// x operators). Fails with EGRAPH_E_MEMORY; *out is then untouched.
+/// Fits peak, bandwidth and ratios to measured points, whose order does not matter.
+/// O(points x operators). Fails with EGRAPH_E_MEMORY; *out is then untouched.
 egraph_status eg_roofline_fit(eg_roofline *out, egraph_allocator alloc,
                               const eg_roofline_point *points, size_t count);
-/// Returns the seconds of a node, > 0 and finite for finite figures.
+/// Returns the estimated seconds of a node, > 0 and finite for finite figures.
 double eg_roofline_estimate(const eg_roofline *roofline, const eg_roofline_point *point);
 
 #endif

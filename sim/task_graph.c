@@ -88,7 +88,7 @@ static egraph_status add_edge(eg_task_graph *graph, uint32_t task, uint32_t on,
   return EGRAPH_OK;
 }
 
-/// True when a task already waits for `on`: two tasks may share several streams.
+/// True when a task already waits for task `on`: two tasks may share several streams.
 static bool has_edge(const eg_task_graph *graph, uint32_t task, uint32_t on) {
   for (uint32_t e = graph->tasks.data[task].in; e != EG_TASK_NONE;
        e = graph->edges.data[e].next_in)

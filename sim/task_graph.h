@@ -20,8 +20,8 @@
 
 typedef struct eg_task_graph eg_task_graph;
 
-/// The times of a task, in seconds after the beginning. `begin`: when a flow begins to
-/// send; for a compute its start.
+/// The times of a task, in seconds after the start of the simulation. `begin`: when a
+/// flow begins to send, after its latency; for a compute its start.
 typedef struct eg_task_times {
   double start, begin, end;
 } eg_task_times;
@@ -35,17 +35,17 @@ egraph_status eg_task_graph_add_stream(eg_task_graph *graph, uint32_t *out_strea
 /// Adds a link; `bandwidth` is in bytes per second, > 0 and finite.
 egraph_status eg_task_graph_add_link(eg_task_graph *graph, double bandwidth,
                                      uint32_t *out_link);
-/// Adds a link whose bandwidth is `slowed`, > 0 and not above `bandwidth`, while a flow
-/// of weight 0 sends over it.
+/// Adds a link whose bandwidth is `slowed`, > 0 and not above `bandwidth`, as long as a
+/// flow of weight 0 sends over it.
 egraph_status eg_task_graph_add_slowed_link(eg_task_graph *graph, double bandwidth,
                                             double slowed, uint32_t *out_link);
-/// Adds a compute of `seconds`, >= 0 and finite. A task may have no stream. Fails with
-/// EGRAPH_E_ARGUMENT on figures out of range and unknown streams.
+/// Adds a compute task of `seconds`, >= 0 and finite. A task may have no stream. Fails
+/// with EGRAPH_E_ARGUMENT on figures out of range and unknown streams.
 egraph_status eg_task_graph_add_compute(eg_task_graph *graph, double seconds,
                                         const uint32_t *streams, size_t stream_count,
                                         uint32_t *out_task);
-/// Adds a flow. Latency and bytes are >= 0 and finite; links are distinct, at least one
-/// unless bytes is 0.
+/// Adds a flow, a task that sends bytes. Latency and bytes are >= 0 and finite; links are
+/// distinct, at least one unless bytes is 0.
 egraph_status eg_task_graph_add_flow(eg_task_graph *graph, double latency, double bytes,
                                      const uint32_t *links, size_t link_count,
                                      const uint32_t *streams, size_t stream_count,
@@ -76,13 +76,13 @@ egraph_status eg_task_graph_undepend(eg_task_graph *graph, uint32_t task, uint32
 
 // ---- simulating -----------------------------------------------------------------
 
-/// Brings all times up to date. Recomputes the whole graph the first time, and while a
-/// task depends on a task that was added after it; otherwise only the tasks that changes
-/// may have reached. O(recomputed tasks x log) without shared links. Fails with
-/// EGRAPH_E_ARGUMENT on a cycle, naming a task in the cycle or after it, and with
+/// Brings the times of all tasks up to date. Recomputes the whole graph the first time,
+/// and while a task depends on a task that was added after it; otherwise only the tasks
+/// that changes may have reached. O(recomputed tasks x log) without shared links. Fails
+/// with EGRAPH_E_ARGUMENT on a cycle, naming a task in the cycle or after it, and with
 /// EGRAPH_E_MEMORY; the next simulation then recomputes the whole graph.
 egraph_status eg_task_graph_simulate(eg_task_graph *graph);
-/// Brings all times up to date; always recomputes the whole graph.
+/// Brings the times of all tasks up to date; always recomputes the whole graph.
 egraph_status eg_task_graph_simulate_anew(eg_task_graph *graph);
 /// Returns the times of a task in the last simulation.
 eg_task_times eg_task_graph_times(const eg_task_graph *graph, uint32_t task);

@@ -11,8 +11,8 @@
 
 #define EG_TASK_NONE UINT32_MAX
 
-// The state of a task. Between simulations all tasks are KNOWN, except those that changes
-// have reached.
+// The state of a task in a simulation. Between simulations all tasks are KNOWN, except
+// those that changes of the graph have reached.
 typedef enum eg_task_state {
   EG_TASK_KNOWN,    // its times of the last simulation still hold
   EG_TASK_REPLAYED, // a flow that starts as in the last simulation, and sends again
@@ -41,16 +41,16 @@ typedef struct eg_task {
 } eg_task;
 EG_VEC_DEFINE(eg_tasks, eg_task);
 
-/// `to` starts after `from` has ended.
+/// A dependency: task `to` starts after task `from` has ended.
 typedef struct eg_task_edge {
   uint32_t from, to, next_in, next_out;
   bool is_order; // the order of a stream; false: a dependency of the caller
 } eg_task_edge;
 EG_VEC_DEFINE(eg_task_edges, eg_task_edge);
 
-/// The use of a link by a flow in the last simulation. The uses of a link are sorted by
-/// begin; the uses from `first` until the next `first` are a period in which the link was
-/// never idle.
+/// The time for which a flow used a link in the last simulation. The uses of a link are
+/// sorted by begin; the uses from `first` until the next `first` are a period in which
+/// the link was never idle.
 typedef struct eg_link_use {
   uint32_t task, first;
   uint32_t replayed; // in the first use of a period: the index of the next use to replay
@@ -67,10 +67,10 @@ typedef struct eg_task_link {
   bool is_visited;          // while rates are computed
   bool is_stale;            // uses must be written anew, from stale_from on
   double stale_from;
-  // Number of sorted uses, and number of all uses, among the uses that stay.
+  // Among the uses of the link that stay: the number of sorted ones, and of all.
   size_t first_stale, kept;
   double changed_until; // the latest old end of the recomputed flows on it
-  // Free bandwidth, and number of flows without a rate, while rates are computed.
+  // Bandwidth left, and number of flows without a rate, while rates are computed.
   double free, open;
 } eg_task_link;
 EG_VEC_DEFINE(eg_task_links, eg_task_link);
@@ -109,14 +109,14 @@ egraph_status eg_task_recompute(eg_task_graph *graph, uint32_t task);
 /// Recomputes flows that sent on the task's links at the same time in the last
 /// simulation: flows that began before it now, later flows when they begin.
 egraph_status eg_task_recompute_sharers(eg_task_graph *graph, uint32_t task);
-/// Makes room for the events of all tasks and links.
+/// Allocates memory for the events of all tasks and links.
 egraph_status eg_task_events_reserve(eg_task_graph *graph);
 
-/// Puts a flow on its links, or takes it off them.
+/// Add a flow to its links, or remove it from them.
 egraph_status eg_flow_join(eg_task_graph *graph, uint32_t task);
 egraph_status eg_flow_leave(eg_task_graph *graph, uint32_t task);
-/// Computes new max-min fair rates, as of `now`, for all flows that touched links
-/// connect, and new events for the ends of these flows.
+/// Computes new max-min fair rates, as of `now`, for all flows that changed links
+/// connect, directly or not, and new events for the ends of these flows.
 egraph_status eg_flow_rates_update(eg_task_graph *graph, double now);
 
 #endif

@@ -50,7 +50,7 @@ egraph_status eg_task_events_reserve(eg_task_graph *graph) {
 
 // ---- tasks to recompute ---------------------------------------------------------
 
-/// Returns the latest end of all tasks before a task, as known so far.
+/// Returns the latest end of all tasks for which a task waits, as known so far.
 static double ready_time(const eg_task_graph *graph, const eg_task *task) {
   double ready = 0;
   for (uint32_t e = task->in; e != EG_TASK_NONE; e = graph->edges.data[e].next_in)
@@ -72,7 +72,7 @@ static eg_task_link *link_of(const eg_task_graph *graph, const eg_task *task,
   return &graph->links.data[graph->flow_links.data[task->first_link + index]];
 }
 
-/// Returns the seconds that a flow sends if it has its links alone; 0 for a compute.
+/// Returns the seconds that a flow sends if it has its links alone; 0 for a compute task.
 static double least_sending(const eg_task_graph *graph, const eg_task *task) {
   double least = 0;
   for (uint32_t i = 0; i < task->link_count; i++) {
@@ -83,7 +83,7 @@ static double least_sending(const eg_task_graph *graph, const eg_task *task) {
   return least;
 }
 
-/// Counts the tasks that a WAITING task waits for.
+/// Counts the tasks for which a WAITING task (to be recomputed) waits; starts it if none.
 static void wait_for_others(eg_task_graph *graph, uint32_t number) {
   eg_task *task = &graph->tasks.data[number];
   double ready = 0;
@@ -98,7 +98,7 @@ static void wait_for_others(eg_task_graph *graph, uint32_t number) {
   if (task->unresolved == 0) schedule_task(graph, number, ready);
 }
 
-/// Marks the uses of a link from a time on to be written anew.
+/// Marks the uses of link `l` by flows, from a time on, to be written anew.
 static egraph_status make_stale(eg_task_graph *graph, uint32_t l, double from) {
   eg_task_link *link = &graph->links.data[l];
   if (link->is_stale) {
@@ -110,7 +110,8 @@ static egraph_status make_stale(eg_task_graph *graph, uint32_t l, double from) {
   return eg_u32s_push(&graph->stale, l);
 }
 
-/// Adds an event for the first old start of the successors that still keep theirs.
+/// Adds an event for the next start, in the last simulation, of a successor that
+/// keeps it.
 static void await_starts(eg_task_graph *graph, uint32_t number) {
   double next = INFINITY;
   for (uint32_t e = graph->tasks.data[number].out; e != EG_TASK_NONE;
@@ -122,7 +123,7 @@ static void await_starts(eg_task_graph *graph, uint32_t number) {
     eg_event_queue_set(&graph->queue, eg_event_number(EG_EVENT_OLD_START, number), next);
 }
 
-/// Prepares a KNOWN task to be recomputed.
+/// Prepares a KNOWN task (times as in the last simulation) to be recomputed.
 static egraph_status begin_recomputing(eg_task_graph *graph, uint32_t number) {
   eg_task *task = &graph->tasks.data[number];
   EG_TRY(eg_u32s_push(&graph->recomputed, number));
@@ -161,7 +162,7 @@ egraph_status eg_task_recompute(eg_task_graph *graph, uint32_t number) {
   return EGRAPH_OK;
 }
 
-/// Recomputes the successors that would start before a time.
+/// Recomputes the successors of a task whose old start is before a time.
 static egraph_status recompute_after(eg_task_graph *graph, uint32_t number,
                                      double before) {
   eg_task *task = &graph->tasks.data[number];
@@ -183,8 +184,8 @@ static egraph_status recompute_after(eg_task_graph *graph, uint32_t number,
   return EGRAPH_OK;
 }
 
-/// Recomputes, for all tasks recomputed since `from`, the successors that certainly start
-/// later than before, and watches the starts of the others.
+/// Recomputes, for tasks from index `from` of `recomputed`, the successors that certainly
+/// start later than in the last simulation, and watches the starts of the others.
 static egraph_status recompute_ahead(eg_task_graph *graph, size_t from) {
   for (size_t i = from; i < graph->recomputed.len; i++) {
     uint32_t number = graph->recomputed.data[i];
@@ -197,7 +198,7 @@ static egraph_status recompute_ahead(eg_task_graph *graph, size_t from) {
   return EGRAPH_OK;
 }
 
-/// Finds the first use of a link that begins at `time` or later.
+/// Finds the first use of a link by a flow that begins at `time` or later.
 static size_t find_use(const eg_link_uses *uses, double time) {
   size_t from = 0, to = uses->len;
   while (from < to) {
@@ -210,8 +211,8 @@ static size_t find_use(const eg_link_uses *uses, double time) {
   return from;
 }
 
-/// Finds the first use from `from` on whose flow is KNOWN; later searches skip the uses
-/// in between.
+/// Finds the first use of a link, from index `from` on, whose flow is KNOWN (not
+/// recomputed); later searches skip the uses in between.
 static size_t find_known(const eg_task_graph *graph, eg_link_uses *uses, size_t from) {
   size_t at = from;
   while (at < uses->len && graph->tasks.data[uses->data[at].task].state != EG_TASK_KNOWN)
@@ -223,7 +224,7 @@ static size_t find_known(const eg_task_graph *graph, eg_link_uses *uses, size_t 
   return at;
 }
 
-/// Watches a link from a time on: KNOWN flows that begin on the link must be replayed.
+/// Watches a link from a time on: flows not recomputed that begin on it are replayed.
 static void watch_link(eg_task_graph *graph, eg_task_link *link, double from,
                        double until) {
   size_t next = find_known(graph, &link->uses, find_use(&link->uses, from));
@@ -234,8 +235,8 @@ static void watch_link(eg_task_graph *graph, eg_task_link *link, double from,
     eg_event_queue_set(&graph->queue, event, link->uses.data[next].begin);
 }
 
-/// Replays the flows of a period that began to send by a time: a flow keeps its start,
-/// and its links determine its end.
+/// Replays the flows of a busy period of a link that began to send until `time`: a flow
+/// keeps its start, and its links determine its end.
 static egraph_status replay_period(eg_task_graph *graph, eg_link_uses *uses, size_t at,
                                    double time) {
   eg_link_use *first = &uses->data[uses->data[at].first];
@@ -273,7 +274,7 @@ static egraph_status replay_sharers(eg_task_graph *graph, uint32_t number) {
   return EGRAPH_OK;
 }
 
-/// Replays the sharers of all flows recomputed since `from`.
+/// Replays flows that shared links with tasks from index `from` of `recomputed` on.
 static egraph_status replay_further(eg_task_graph *graph, size_t from) {
   for (size_t i = from; i < graph->recomputed.len; i++)
     EG_TRY(replay_sharers(graph, graph->recomputed.data[i]));
@@ -317,7 +318,7 @@ static egraph_status end_task(eg_task_graph *graph, uint32_t number, double now)
   return recompute_ahead(graph, from);
 }
 
-/// Lets a flow begin to send, on links where KNOWN flows may be sending.
+/// Lets a flow begin to send, on links where flows not yet recomputed may be sending.
 static egraph_status begin_to_send(eg_task_graph *graph, uint32_t number, double now) {
   eg_task *task = &graph->tasks.data[number];
   size_t from = graph->recomputed.len;
@@ -354,7 +355,8 @@ static egraph_status serve_next(eg_task_graph *graph, uint32_t number, double no
   return end_task(graph, number, now);
 }
 
-/// Serves the old start of a successor of a task that has not ended.
+/// Handles the time at which a successor of a task started in the last simulation, if the
+/// task has not ended now.
 static egraph_status serve_old_start(eg_task_graph *graph, uint32_t task, double now) {
   size_t from = graph->recomputed.len;
   EG_TRY(recompute_after(graph, task, nextafter(now, INFINITY)));
@@ -363,7 +365,7 @@ static egraph_status serve_old_start(eg_task_graph *graph, uint32_t task, double
   return EGRAPH_OK;
 }
 
-/// Serves the beginning of a KNOWN flow on a link where recomputed flows send or sent.
+/// Handles the begin of a KNOWN (not recomputed) flow on a link of recomputed flows.
 static egraph_status serve_link(eg_task_graph *graph, uint32_t l, double now) {
   eg_task_link *link = &graph->links.data[l];
   size_t from = graph->recomputed.len, at = find_use(&link->uses, now);
@@ -409,7 +411,7 @@ static int by_begin(const void *a, const void *b) {
   return (x->task > y->task) - (x->task < y->task);
 }
 
-/// Merges the uses from `kept` on into the sorted uses before them.
+/// Merges the uses of a link from index `kept` on into the sorted uses before them.
 static egraph_status sort_uses(eg_task_graph *graph, eg_link_uses *uses, size_t kept) {
   size_t count = uses->len - kept, at = uses->len;
   if (count > 1) qsort(uses->data + kept, count, sizeof *uses->data, by_begin);
@@ -423,8 +425,8 @@ static egraph_status sort_uses(eg_task_graph *graph, eg_link_uses *uses, size_t 
   return EGRAPH_OK;
 }
 
-/// Finds the periods of all uses from `from` on, and of earlier uses in the period that
-/// `from` may continue.
+/// Finds the busy periods of a link for all uses from index `from` on, and for earlier
+/// uses in the period that `from` may continue.
 static void find_periods(eg_task_graph *graph, eg_link_uses *uses, size_t from) {
   uint32_t first = from != 0 ? uses->data[from - 1].first : 0, start = first;
   double end = 0;
@@ -444,8 +446,8 @@ static void find_periods(eg_task_graph *graph, eg_link_uses *uses, size_t from) 
       uses->data[i - 1].period_end = uses->data[i].period_end;
 }
 
-/// Writes the uses of stale links anew: removes the uses of recomputed flows, then adds
-/// their new uses.
+/// Writes the uses of changed links anew: removes those of recomputed flows, then adds
+/// their new ones.
 static egraph_status write_uses(eg_task_graph *graph) {
   for (size_t i = 0; i < graph->recomputed.len; i++) {
     eg_task *task = &graph->tasks.data[graph->recomputed.data[i]];

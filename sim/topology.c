@@ -3,9 +3,9 @@
 
 #include <inttypes.h>
 
-// The parts of a class with a switch, in this order; SHARED_OUT and SHARED_IN exist only
-// where devices share ports; UP and DOWN of every level follow. The parts of a torus are
-// FORWARD and BACK of every axis of the class.
+// The ranges of links of a class with a switch, in this order; SHARED_OUT and SHARED_IN
+// exist only where devices share ports; UP and DOWN of every level follow. The ranges of
+// a torus are FORWARD and BACK of every axis of the class.
 enum { OUT, IN, SHARED_OUT, SHARED_IN };
 
 // ---- links ------------------------------------------------------------------------
@@ -74,8 +74,8 @@ static egraph_status pass(way *w, uint32_t part, uint32_t rank) {
   return eg_u32s_push(w->links, p->first + rank / p->devices);
 }
 
-/// Passes the switch levels below the first switch that both ranks share: up on one side,
-/// down on the other.
+/// Adds the links through the switch levels below the first switch that both ranks share:
+/// up on one side, down on the other.
 static egraph_status pass_tree(way *w, uint32_t l, uint32_t from, uint32_t to) {
   const eg_machine_link *link = &w->topology->machine->links[l];
   uint32_t part = w->topology->first_part[l] + (link->sharers > 1 ? 4 : 2), top = 0;
@@ -107,8 +107,8 @@ static uint32_t stride_of(const eg_machine *machine, uint32_t axis) {
   return stride;
 }
 
-/// Passes the shorter way around each axis of a torus; forwards where both ways are
-/// equally long.
+/// Adds the links of the shorter direction around each axis of a torus; of the forward
+/// direction where both are equally long.
 static egraph_status pass_torus(way *w, uint32_t l, uint32_t *inout_at, uint32_t to) {
   const eg_machine *machine = w->topology->machine;
   uint32_t part = w->topology->first_part[l];

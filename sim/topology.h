@@ -42,7 +42,7 @@ typedef struct eg_topology {
 /// Lists the links of a machine, which is borrowed. Fails with EGRAPH_E_ARGUMENT on more
 /// than EG_TOPOLOGY_MOST_LINKS.
 egraph_status eg_topology_make(const eg_machine *machine, eg_topology *out);
-/// Returns the index of the part that contains a link.
+/// Returns the index in `parts` of the range of links that contains a link.
 uint32_t eg_topology_part_of(const eg_topology *topology, uint32_t link);
 /// Appends the links that a message from one rank to another passes, all distinct;
 /// *out_latency: seconds before it begins to send. The ports of the classes on its path

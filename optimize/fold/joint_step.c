@@ -10,9 +10,9 @@
 #include "base/proof.h"
 #include "optimize/search/budget.h"
 
-// Shares of the time limit for each search; work is not divided.
+// Shares of the time limit: without the memory limit, and without rules. Work is whole.
 static const double FREE_SHARE = 0.5, GIVEN_SHARE = 0.5;
-// If the bound of the given step exceeds the ceiling by this factor, rules cannot help.
+// If the bound without rules is this many times the ceiling or more, rules cannot help.
 static const double BEYOND_RULES = 1.5;
 
 egraph_status eg_joint_step_init(eg_joint_step *joint, egraph_allocator alloc,
@@ -44,7 +44,7 @@ static bool outcome_fits(const eg_baseline_outcome *outcome) {
   return outcome->status == EG_LAYOUT_OPTIMAL || outcome->status == EG_LAYOUT_FEASIBLE;
 }
 
-/// Keeps the cheaper plan of each baseline.
+/// Keeps, for each baseline (data parallel, ZeRO, ...), the cheaper of its two plans.
 static void join_outcomes(eg_planning *out, const eg_planning *given) {
   for (int b = 0; b < EG_BASELINE_OUTCOMES; b++) {
     const eg_baseline_outcome *with = &out->baseline[b], *without = &given->baseline[b];
@@ -55,7 +55,7 @@ static void join_outcomes(eg_planning *out, const eg_planning *given) {
   if (out->single_seconds == 0) out->single_seconds = given->single_seconds;
 }
 
-/// Replaces the plan, if any, by the plan without rules.
+/// Replaces the plan found with rules, if any, by the plan found without rules.
 static void take_given(eg_planning *out, eg_planning *given) {
   assert(given->has_plan);
   if (out->has_plan) eg_emitted_plan_deinit(&out->emitted);
@@ -69,7 +69,7 @@ static void take_given(eg_planning *out, eg_planning *given) {
   given->has_plan = false;
 }
 
-/// Joins the results without rules to the results with them.
+/// Joins the result of the search without rules to the result of the search with rules.
 static egraph_status join_given(eg_planning *out, eg_planning *given) {
   join_outcomes(out, given);
   out->saturate_seconds += given->saturate_seconds;
@@ -116,8 +116,8 @@ static egraph_status plan_both(eg_joint_step *joint, const eg_planner_input *pla
   return EGRAPH_OK;
 }
 
-/// Plans as if memory had no limit. *out_final: the plan fits, so that the limit changes
-/// nothing; otherwise there is no result.
+/// Plans as if memory had no limit. *out_final: true when the plan fits, so that the
+/// limit changes nothing; false: *out holds no result.
 static egraph_status plan_free(eg_joint_step *joint, const eg_planner_input *planner,
                                eg_planning *out, bool *out_final) {
   eg_planner_input input = *planner;

@@ -1,12 +1,12 @@
-// A whole step planned without rules, then with them: more rules, never a dearer plan.
+// Plans a step without rewrite rules, then with them: more rules, never a dearer plan.
 //
-// Without rules a step is smaller, folds more often, and is mostly planned with a proof.
-// The search without rules has the limit of work of a call without rules. The
-// search with rules has as much work again, begins with its plan, and returns none that
-// is dearer. The bound is over all variants: it comes from the second search, or from the
-// first if rules ended without a new variant. Both searches first ignore the limit of
-// memory, unless it is known to bind: if that plan fits, the limit changes neither the
-// plan nor the work on this mesh, unless the clock ends the search.
+// Without rules a step is smaller, folds its equal blocks more often, and is mostly
+// planned with a proof. The search without rules has the limit of work of a call without
+// rules. The search with rules has as much work again, begins with the plan found, and
+// returns no dearer one. The bound is over all variants: it comes from the second search,
+// or from the first if rules ended without a new variant. Both searches first ignore the
+// limit of memory, unless it is known to bind: if that plan fits, the limit changes
+// neither the plan nor the work on this mesh, unless the clock ends the search.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_FOLD_JOINT_STEP_H
 #define EG_OPTIMIZE_FOLD_JOINT_STEP_H
@@ -19,15 +19,15 @@ typedef struct eg_joint_step {
   double memory; // bytes of a device
 } eg_joint_step;
 
-/// Creates the step without rules and, if `has_rules`, also the step with rules; after a
-/// failure neither exists. Fails like eg_whole_step_create.
+/// Creates the step planned without rules and, if `has_rules`, also the step with rules;
+/// after a failure neither exists. Fails like eg_whole_step_create.
 egraph_status eg_joint_step_init(eg_joint_step *joint, egraph_allocator alloc,
                                  const eg_whole_input *input, bool has_rules);
 void eg_joint_step_deinit(eg_joint_step *joint);
-/// Sets the bytes of a device for later plans.
+/// Sets the memory of a device, in bytes, for later plans.
 void eg_joint_step_limit_memory(eg_joint_step *joint, double bytes);
-/// Plans like eg_whole_step_plan; an input without rules is planned once. If the bound
-/// without rules is at least 1.5 times the ceiling, the search with rules is skipped.
+/// Plans like eg_whole_step_plan; without rules only once. If the bound without rules is
+/// at least 1.5 times the input's ceiling, the search with rules is skipped.
 egraph_status eg_joint_step_plan(eg_joint_step *joint, const eg_planner_input *planner,
                                  eg_planning *out);
 

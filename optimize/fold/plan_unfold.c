@@ -1,7 +1,7 @@
 // First writes the graph of the whole step: the drafted nodes (unfold.h), phase by phase,
 // because the plan's steps follow the graph's nodes. Then every node requests its
-// operands in the states that its counterpart in the folded plan reads. A requested state
-// is made at its first use, or at the end of its phase if only a later phase uses it.
+// operands in the layouts that its folded counterpart reads. A requested layout is made
+// at its first use, or at the end of its phase if only a later phase uses it.
 // SPDX-License-Identifier: Apache-2.0
 
 #include <math.h>
@@ -15,7 +15,7 @@
 
 #define NONE UINT32_MAX
 
-// The counterpart in the folded plan of a node, or of a value, of the whole step.
+// The step (value) of the folded plan that stands for a node (value) of the whole step.
 typedef struct node_likeness {
   uint32_t step; // NONE: every device computes the whole node
   eg_phase phase;
@@ -50,8 +50,8 @@ EG_OWNER_DEFINE_STATIC(writer,
                        (eg_u32s, written, node_of, addends, sums, sum_begin, additions),
                        (eg_bytes, done), (eg_arena, arena))
 
-/// Sets the phase of each drafted node to at least the phases of its operands, because a
-/// phase begins when the phase before has ended.
+/// Raises the phase of each drafted node (a node to be written) to the phases of its
+/// operands: a phase begins when the phase before has ended.
 static egraph_status order_phases(writer *w) {
   EG_LOCAL(eg_u32s, phase, w->written.alloc);
   EG_TRY(eg_u32s_resize(&phase, w->draft.values.len));
@@ -75,8 +75,8 @@ static egraph_status note_value(writer *w, uint32_t drafted, eg_value made) {
   return EGRAPH_OK;
 }
 
-/// Returns the value in the written graph for a drafted value; writes a weight at its
-/// first use.
+/// Returns the value in the written graph for a value of the draft; writes a weight at
+/// its first use.
 static egraph_status written_value(writer *w, uint32_t drafted, uint32_t *out) {
   uint32_t *written = &w->written.data[drafted];
   if (*written == NONE) {
@@ -90,7 +90,7 @@ static egraph_status written_value(writer *w, uint32_t drafted, uint32_t *out) {
   return EGRAPH_OK;
 }
 
-/// Returns the name in the whole step, or a new name that the step does not have.
+/// Returns the name that a drafted value has in the whole step, or a new unused name.
 static egraph_status name_value(writer *w, uint32_t drafted, const char **out) {
   uint32_t whole = w->draft.values.data[drafted].whole;
   char name[32];
@@ -130,7 +130,7 @@ static egraph_status write_draft_node(writer *w, eg_node_cons *cons,
 
 // ---- order ----------------------------------------------------------------------------
 
-/// Finds the node that makes each value, and the sums of gradients that the value enters.
+/// Finds the node that makes each value, and the gradient sums to which it is added.
 static egraph_status find_unfolded_sums(writer *w) {
   size_t values = w->draft.values.len;
   EG_TRY(eg_bytes_resize(&w->done, w->draft.nodes.len));
@@ -160,8 +160,8 @@ static bool is_ready(const writer *w, uint32_t n) {
   return true;
 }
 
-/// Writes a node of a phase, then the sums of the phase that have waited for it. `todo`
-/// is scratch.
+/// Writes a node of a phase, then the sums of that phase that waited for its result.
+/// `todo` is scratch.
 static egraph_status write_from(writer *w, eg_node_cons *cons, uint32_t first,
                                 eg_phase phase, eg_u32s *todo) {
   EG_TRY(eg_u32s_push(todo, first));
@@ -226,8 +226,8 @@ static egraph_status write_whole(egraph_allocator alloc, const eg_unfold_steps *
 
 // ---- states ---------------------------------------------------------------------------
 
-/// A value of the whole step in a layout. In the list of a value's states, a state comes
-/// before the states that moves make from it.
+/// A state: a value of the whole step in a layout. In the list of a value's states, a
+/// state comes before the states that moves make from it.
 typedef struct state {
   uint32_t value;
   uint32_t from; // source of the move; NONE: made by a node, or enters
@@ -262,8 +262,8 @@ EG_OWNER_DEFINE_STATIC(unfolder, (node_likenesses, nodes), (value_likenesses, va
 static eg_plan *unfolded_plan(const unfolder *u) { return &u->out->plan; }
 static eg_graph *unfolded_graph(const unfolder *u) { return u->out->graph; }
 
-/// Returns the step of the folded plan that the node's step copies; NULL: every device
-/// computes the whole node.
+/// Returns the step of the folded plan (one block for many) that a node copies; NULL:
+/// every device computes the whole node.
 static const eg_plan_step *step_like(const unfolder *u, uint32_t node) {
   uint32_t step = u->nodes.data[node].step;
   return step == NONE ? NULL : &u->folded->steps.data[step];
@@ -284,7 +284,7 @@ static bool same_layout(const unfolder *u, const eg_layout *a, const eg_layout *
   return eg_layout_same(&u->folded->mesh, a, b);
 }
 
-/// Adds the first state of a value: the state that its node makes, or in which it enters.
+/// Adds the first state of a value: the layout in which it is made or enters the step.
 static egraph_status add_first(unfolder *u, uint32_t value, const eg_layout *layout,
                                eg_phase phase) {
   state mine = {.value = value,
@@ -297,7 +297,7 @@ static egraph_status add_first(unfolder *u, uint32_t value, const eg_layout *lay
   return states_push(&u->states, mine);
 }
 
-/// Finds or adds the state that a move of a phase makes from another state.
+/// Finds or adds the state that a move (change of layout) makes from another state.
 static egraph_status move_to(unfolder *u, uint32_t from, const eg_layout *layout,
                              eg_phase phase, const eg_transition *transition,
                              eg_node_price price, uint32_t *out) {
@@ -323,8 +323,8 @@ static egraph_status move_to(unfolder *u, uint32_t from, const eg_layout *layout
   return states_push(&u->states, mine);
 }
 
-/// Finds the cheapest route from each layout to `target`, as the next move of
-/// each layout.
+/// Finds the cheapest sequence of moves from each layout to `target`: *out_next holds the
+/// next move of each layout.
 static egraph_status route(const eg_layout_graph *graph, uint32_t target,
                            egraph_allocator alloc, eg_u32s *out_next) {
   EG_LOCAL(eg_doubles, cost, alloc);
@@ -346,13 +346,13 @@ static egraph_status route(const eg_layout_graph *graph, uint32_t target,
   return EGRAPH_OK;
 }
 
-/// Returns the phase that makes a value; FORWARD for an entry.
+/// Returns the phase that makes a value; FORWARD for an input of the step.
 static eg_phase first_made_in(const unfolder *u, uint32_t value) {
   return u->values.data[value].enters ? EG_PHASE_FORWARD
                                       : u->states.data[u->values.data[value].first].phase;
 }
 
-/// Moves a value by the cheapest moves, which the folded plan does not have.
+/// Moves a value to layout `target` by the cheapest moves, for lack of planned ones.
 static egraph_status move_by_costs(unfolder *u, uint32_t from, const eg_layout *target,
                                    eg_phase phase, uint32_t *out) {
   const eg_type *type =
@@ -379,7 +379,7 @@ static egraph_status move_by_costs(unfolder *u, uint32_t from, const eg_layout *
   return EGRAPH_OK;
 }
 
-/// Makes a value that the folded plan does not read enter whole, on every device.
+/// Makes a value enter the step whole on every device: the folded plan does not read it.
 static egraph_status enter_whole(unfolder *u, uint32_t value) {
   static const eg_layout whole = {0};
   return add_first(u, value, &whole, EG_PHASE_FORWARD);
@@ -390,7 +390,8 @@ static eg_phase made_in(const unfolder *u, uint32_t like) {
   return step == EG_PLAN_NONE ? EG_PHASE_FORWARD : u->folded->steps.data[step].phase;
 }
 
-/// Notes the states that nodes of the folded plan read, by phase.
+/// Notes the phases in which nodes of the folded plan (one block for many) read
+/// each state.
 static egraph_status note_reads(unfolder *u) {
   const eg_plan *folded = u->folded;
   EG_TRY(eg_bytes_resize(&u->read_in, folded->states.len));
@@ -405,10 +406,10 @@ static egraph_status note_reads(unfolder *u) {
   return EGRAPH_OK;
 }
 
-/// Returns the state of `value`, a neighbour's value, in the layout of state `like`. The
-/// folded plan may read the value of another block than the one that represents the
-/// neighbour. The state read in the phase may differ from the state that is made first
-/// and freed.
+/// Returns the folded plan's state of the value that represents `value`, in the layout of
+/// state `like`; `like` if there is none. The folded plan may read the same value of
+/// another block. A state that nodes read in the phase is preferred to one that is only
+/// made there.
 static uint32_t own_state(const unfolder *u, uint32_t value, uint32_t like,
                           eg_phase phase) {
   const eg_plan_states *rows = &u->folded->states;
@@ -433,7 +434,7 @@ static uint32_t own_state(const unfolder *u, uint32_t value, uint32_t like,
   return found;
 }
 
-/// Requests a value in the state that corresponds to state `like` of the folded plan, by
+/// Requests a value of the whole step in the layout of the folded plan's state `like`, by
 /// the same moves.
 static egraph_status want(unfolder *u, uint32_t value, uint32_t like, eg_phase phase,
                           uint32_t *out) {
@@ -489,7 +490,7 @@ static egraph_status want_operands(unfolder *u, uint32_t n) {
     EG_TRY(like == NULL
                ? move_by_costs(u, u->values.data[value].first, &whole, phase, &operand)
                : want(u, value, like[i], phase, &operand));
-    // A value from an earlier phase is kept.
+    // A value from an earlier phase is stored for the phase that uses it.
     eg_phase user = phase;
     for (uint32_t s = operand; s != NONE; s = u->states.data[s].from) {
       state *mine = &u->states.data[s];
@@ -507,8 +508,9 @@ static egraph_status want_operands(unfolder *u, uint32_t n) {
   return EGRAPH_OK;
 }
 
-/// Finds the output of the folded plan for an output of the new plan: a value that the
-/// next step receives has the name of its entry, all other outputs keep their names.
+/// Finds the output of the folded plan for an output of the whole plan: a value
+/// passed to the next step has the name of the input it becomes, all other outputs
+/// keep their names.
 static egraph_status output_like(const unfolder *u, uint32_t output, uint32_t *out) {
   const eg_graph *folded = u->folded->graph;
   const char *name, *other;
@@ -547,7 +549,7 @@ static egraph_status make_state(unfolder *u, uint32_t number, uint32_t step) {
   return eg_plan_states_push(&unfolded_plan(u)->states, row);
 }
 
-/// Makes the moves that lead to a state, except those already made.
+/// Makes the moves that lead to a state (a value in a layout), except those already made.
 static egraph_status make_moves(unfolder *u, uint32_t number) {
   u->path.len = 0;
   for (uint32_t s = number; u->states.data[s].made == NONE; s = u->states.data[s].from)
@@ -605,7 +607,7 @@ static egraph_status make_node(unfolder *u, uint32_t n, const uint32_t *operands
   return eg_plan_steps_push(&plan->steps, row);
 }
 
-/// Keeps a node's results for later phases at once, so that its operands can be freed.
+/// Moves a node's results to the layouts that later phases need, to free its operands.
 static egraph_status make_kept(unfolder *u, uint32_t n) {
   eg_graph_node_info node = eg_graph_node_at(unfolded_graph(u), (eg_graph_node){n});
   for (uint32_t r = 0; r < node.result_count; r++)
@@ -616,8 +618,8 @@ static egraph_status make_kept(unfolder *u, uint32_t n) {
   return EGRAPH_OK;
 }
 
-/// Makes the steps phase by phase: the nodes of the phase, then the other states that it
-/// makes, such as outputs.
+/// Makes the plan's steps phase by phase: the nodes of the phase, then the other layouts
+/// that the phase must produce, such as outputs.
 static egraph_status make_steps(unfolder *u) {
   const uint32_t *operands = u->wanted.data;
   uint32_t n = 0, nodes = eg_graph_node_count(unfolded_graph(u));
@@ -641,8 +643,8 @@ static egraph_status make_steps(unfolder *u) {
   return EGRAPH_OK;
 }
 
-/// Ties each value that leaves the whole step under the name of an entry to this entry,
-/// if the folded plan does so.
+/// Pairs each output that has the name of an input with this input, as a value passed to
+/// the next step, if the folded plan does so.
 static egraph_status carry(unfolder *u) {
   const eg_plan *folded = u->folded;
   for (uint32_t o = 0; o < eg_graph_output_count(unfolded_graph(u)); o++) {
@@ -663,8 +665,8 @@ static egraph_status carry(unfolder *u) {
 
 // ---- the whole ------------------------------------------------------------------------
 
-/// Finds the values that exist from the start: inputs, weights and, in a step that
-/// carries nothing, values of weights alone (as in plan_space.c).
+/// Finds the values that exist before the step: inputs, weights and, in a step that
+/// passes no values to the next one, values of weights alone (as in plan_space.c).
 static egraph_status find_entries(unfolder *u) {
   const eg_plan *plan = unfolded_plan(u);
   size_t count = u->values.len;

@@ -45,8 +45,8 @@ static egraph_status push_for(eg_plan_constraints *constraints, const eg_graph *
   return eg_plan_constraint_rows_push(out, copy);
 }
 
-/// Matches a statement about an output. An output has two names, its own and its value's;
-/// the statement gets the value's name.
+/// Matches a deliver statement to an output. An output has two names, its own and its
+/// value's; the statement gets the value's name.
 static egraph_status match_output(eg_plan_constraints *constraints, const eg_graph *whole,
                                   const eg_plan_constraint *row,
                                   eg_plan_constraint_rows *out) {
@@ -129,7 +129,7 @@ static uint32_t named(const resolver *r, size_t i) {
   return is_there ? value.id : NONE;
 }
 
-/// Returns the middle block whose value a statement names, or NONE.
+/// Returns the block, neither first nor last, whose value a statement names, or NONE.
 static uint32_t middle_named(const resolver *r, size_t i) {
   uint32_t value = named(r, i);
   uint32_t block = value == NONE ? NONE : r->match.blocks.value.data[value];
@@ -139,8 +139,8 @@ static uint32_t middle_named(const resolver *r, size_t i) {
   return is_inside ? block : NONE;
 }
 
-/// True when statement j makes the demand on a block that statement i makes on the
-/// block before.
+/// True when statement j demands of a block what statement i demands of the block
+/// before it.
 static bool same_demand(const resolver *r, size_t i, size_t j) {
   const eg_plan_constraint *a = &r->constraints->rows.data[i],
                            *b = &r->constraints->rows.data[j];
@@ -151,7 +151,7 @@ static bool same_demand(const resolver *r, size_t i, size_t j) {
          a->phase == b->phase;
 }
 
-/// Returns the first statement from `at` on that names a value of a block.
+/// Returns the first statement, from index `at` on, that names a value of a block.
 static size_t next_of(const resolver *r, uint32_t block, size_t at) {
   while (at < r->constraints->rows.len && middle_named(r, at) != block)
     at++;
@@ -169,7 +169,7 @@ static bool blocks_agree(const resolver *r, uint32_t block) {
   return i == end && j == end;
 }
 
-/// Returns the longest run of middle blocks with the same statements.
+/// Returns the longest run of inner blocks that the user's statements constrain alike.
 static eg_blocks longest_run(const resolver *r) {
   const eg_blocks *all = r->steps->blocks;
   const eg_fold_ends ends = r->steps->ends;

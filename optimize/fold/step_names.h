@@ -1,4 +1,5 @@
-// Translates the names in constraints, values of the user's model, to the planned step.
+// Translates the names in the user's constraints, values of the model, to values of the
+// step that is planned.
 //
 // A name with wildcards means all values that it matches. In a folded step, names of
 // values in repeated blocks become names in the one block that represents them, provided
@@ -19,15 +20,15 @@ bool eg_step_names_any(const eg_plan_constraints *constraints);
 /// closest; EGRAPH_E_MEMORY.
 egraph_status eg_step_names_match(eg_plan_constraints *constraints,
                                   const eg_graph *whole);
-/// Finds the longest run of the steps' blocks whose middle blocks are all constrained
-/// alike; a count of 0: there is no such run, and nothing can be folded. Reads the whole
-/// step only. O(names * blocks). Fails with EGRAPH_E_MEMORY.
+/// Finds the longest run of equal blocks in which the constraints demand the same of all
+/// blocks except the first and the last; a count of 0: there is none, and nothing can be
+/// folded. Reads the whole step only. O(names * blocks). Fails with EGRAPH_E_MEMORY.
 egraph_status eg_step_names_find_agreeing(const eg_plan_constraints *constraints,
                                           egraph_allocator alloc,
                                           const eg_unfold_steps *steps, eg_blocks *out);
-/// Turns names of the whole step into names of the small one, whose middle blocks are
-/// constrained alike. Fails with EGRAPH_E_MEMORY, EGRAPH_E_ARGUMENT for a value that the
-/// small step does not have.
+/// Turns names of values in the whole step into names in the folded step, whose inner
+/// blocks are constrained alike. Fails with EGRAPH_E_MEMORY, and with EGRAPH_E_ARGUMENT
+/// for a value that the folded step lacks.
 egraph_status eg_step_names_fold(eg_plan_constraints *constraints, egraph_allocator alloc,
                                  const eg_unfold_steps *steps);
 

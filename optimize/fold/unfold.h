@@ -6,8 +6,8 @@
 //   whole step ------> small step      the same training step made of each
 //
 // The draft lists the nodes of the unfolded graph in the order of the whole step, before
-// they are sorted by phases. Each node is read from the planned graph, in a row
-// (unfold_draft.c), or is copied from the step.
+// they are sorted by phases. Each node is read from the planned graph, once for each
+// block (unfold_draft.c), or is copied from the whole step.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_FOLD_UNFOLD_H
 #define EG_OPTIMIZE_FOLD_UNFOLD_H
@@ -33,8 +33,8 @@ typedef struct eg_unfold_match {
 
 const eg_graph *eg_unfold_whole(const eg_unfold_steps *steps);
 const eg_graph *eg_unfold_small(const eg_unfold_steps *steps);
-/// Maps each value of the whole step to a value of the small step. Fails with
-/// EGRAPH_E_MEMORY.
+/// Maps each value of the whole step to one of the small step, or fails
+/// with EGRAPH_E_MEMORY.
 egraph_status eg_unfold_match_init(eg_unfold_match *match, egraph_allocator alloc,
                                    const eg_unfold_steps *steps);
 void eg_unfold_match_deinit(eg_unfold_match *match);
@@ -64,9 +64,9 @@ typedef struct eg_unfold_draft {
 EG_OWNER_DEFINE_MEMBERS(eg_unfold_draft, (eg_draft_nodes, nodes),
                         (eg_draft_values, values), (eg_u32s, operands, made))
 
-/// Drafts the nodes that the outputs of the whole step need. A node that would need
-/// itself (rules may swap operand and result) becomes the step's own. Fails with
-/// EGRAPH_E_MEMORY.
+/// Drafts the nodes that the outputs of the whole step need. A value that would
+/// need itself (rules may swap operand and result) gets the whole step's node.
+/// Fails with EGRAPH_E_MEMORY.
 egraph_status eg_unfold_draft_init(eg_unfold_draft *draft, egraph_allocator alloc,
                                    const eg_unfold_steps *steps,
                                    const eg_emitted_plan *folded);
@@ -75,11 +75,11 @@ egraph_status eg_unfold_draft_init(eg_unfold_draft *draft, egraph_allocator allo
 // block gets the choices of the block that represents it.
 
 /// Unfolds `folded`, the plan of the small step (its graph's pool of attributes may
-/// grow); `costs` prices moves that it does not have, where a block needs its neighbour's
-/// value in another layout than the plan's ties say. The new plan passes eg_plan_check
-/// and is not folded; names are those of the whole step. It costs what the folded plan
-/// does, except for nodes that have no counterpart in it (unfold_draft.c): every device
-/// computes these whole, after the moves that this needs. Fails with EGRAPH_E_MEMORY.
+/// grow); `costs` prices moves that the folded plan lacks, where a block needs its
+/// neighbour's value in another layout than there. The new plan passes eg_plan_check and
+/// is not folded; names are those of the whole step. It costs what the folded plan does,
+/// except for nodes that only the whole step has (unfold_draft.c): every device computes
+/// these whole, after the moves for them. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_unfold(egraph_allocator alloc, const eg_unfold_steps *steps,
                              const eg_emitted_plan *folded, const eg_plan_costs *costs,
                              eg_emitted_plan *out);

@@ -49,7 +49,7 @@ void eg_unfold_match_deinit(eg_unfold_match *match) {
   eg_u32s_deinit(&match->value);
 }
 
-/// The image in a row of a value of the planned graph.
+/// The whole step's value for a value of the planned graph, in one row (one block).
 typedef struct row_cell {
   uint32_t image; // value of the whole step with this image, NONE or UNCLEAR
   bool can_be;    // the value has an image, or is derived from values that have
@@ -93,7 +93,7 @@ EG_OWNER_DEFINE_STATIC(drafter, (eg_u32s, twin, planned_of, step_of), (row_cells
 
 // ---- rows -----------------------------------------------------------------------------
 
-/// Returns the row of a block of the whole step; 0 for values outside blocks.
+/// Returns the row (copy of the folded block) for a block; 0 for values outside blocks.
 static uint32_t draft_row(const drafter *d, uint32_t block) {
   return block < d->rows ? block : 0;
 }
@@ -114,8 +114,8 @@ static uint32_t row_of_node(const drafter *d, uint32_t node) {
   return draft_row(d, eg_step_blocks_of(&d->match.blocks, d->whole, node));
 }
 
-/// Notes the image of a value of the small step in a row; UNCLEAR if several
-/// are possible.
+/// Notes which value of the whole step a value of the small step represents in a row (one
+/// block); UNCLEAR if several are possible.
 static void put_image(drafter *d, uint32_t row, eg_value small, eg_value whole) {
   uint32_t *twin = &d->twin.data[(size_t)row * d->smalls + small.id];
   *twin = *twin == NONE || *twin == whole.id ? whole.id : UNCLEAR;
@@ -134,7 +134,7 @@ static void put_node(drafter *d, uint32_t n) {
     put_image(d, row, like.results[r], node.results[r]);
 }
 
-/// Returns the image of a value for which two values of the row are possible.
+/// Returns which of `a` and `b` a planned value stands for in a row (block), or UNCLEAR.
 static uint32_t choose_image(const drafter *d, uint32_t row, uint32_t a, uint32_t b) {
   bool a_enters = draft_row(d, draft_block(d, a)) != row;
   bool b_enters = draft_row(d, draft_block(d, b)) != row;
@@ -145,7 +145,7 @@ static uint32_t choose_image(const drafter *d, uint32_t row, uint32_t a, uint32_
   return a < b ? a : b;
 }
 
-/// True when the node that makes a value of the planned graph can be read in a row.
+/// True when a row (one block) has all operands of the node that makes a planned value.
 static bool can_make(const drafter *d, uint32_t row, uint32_t planned) {
   const eg_value_info *info = eg_graph_value(d->planned, (eg_value){planned});
   if (info->kind != EG_VALUE_COMPUTED) return false;
@@ -155,8 +155,8 @@ static bool can_make(const drafter *d, uint32_t row, uint32_t planned) {
   return true;
 }
 
-/// Joins the images of each value of the planned graph, then derives the other values:
-/// operands come before results.
+/// Finds the whole step's value for each value of the planned graph in a row (one block),
+/// then derives the other values: operands come before results.
 static void read_draft_row(drafter *d, uint32_t row) {
   for (uint32_t s = 0; s < d->smalls; s++) {
     uint32_t twin = d->twin.data[(size_t)row * d->smalls + s];
@@ -174,7 +174,8 @@ static void read_draft_row(drafter *d, uint32_t row) {
   }
 }
 
-/// Reads all rows. O(rows * size of the planned graph + size of the step).
+/// Fills the rows (one for each block). O(rows * size of the planned graph + size of
+/// the step).
 static egraph_status read_draft_rows(drafter *d) {
   for (size_t i = 0; i < (size_t)d->rows * d->planneds; i++)
     EG_TRY(row_cells_push(&d->cells, (row_cell){.image = NONE}));
@@ -195,7 +196,7 @@ static size_t cell_goal(const drafter *d, uint32_t row, uint32_t planned) {
   return first_cell(d) + cell_number(d, row, planned);
 }
 
-/// Returns how a value of the whole step is made; SAME: it equals goal *out.
+/// Returns how a value of the whole step is made; SAME: it equals the value *out.
 static goal_kind value_kind(const drafter *d, uint32_t value, size_t *out) {
   const eg_value_info *info = eg_graph_value(d->whole, (eg_value){value});
   uint32_t planned = d->planned_of.data[value], node = info->node.id;
@@ -221,7 +222,7 @@ static egraph_status add_planned_sources(drafter *d, uint32_t row, uint32_t plan
   return EGRAPH_OK;
 }
 
-/// Fills `sources` with the goals that a goal is made from.
+/// Fills `sources` with the goals (values to be made) from which a goal is made.
 static egraph_status find_sources(drafter *d, size_t goal, goal_kind *out) {
   size_t same;
   d->sources.len = 0;
@@ -251,7 +252,7 @@ static egraph_status add_draft_value(drafter *d, size_t goal, uint32_t whole,
                               (eg_draft_value){.whole = whole, .planned = planned});
 }
 
-/// Adds a node whose operands are the current sources.
+/// Adds a node to the draft whose operands are the current `sources`.
 static egraph_status add_draft_node(drafter *d, const eg_graph_node_info *info,
                                     uint32_t step, eg_phase phase) {
   eg_draft_node node = {.attrs = info->attrs,
@@ -267,7 +268,8 @@ static egraph_status add_draft_node(drafter *d, const eg_graph_node_info *info,
   return eg_draft_nodes_push(&d->out->nodes, node);
 }
 
-/// Returns the value of the whole step that a row makes for a planned value, or NONE.
+/// Returns the whole step's value for which a planned value stands in a row (block),
+/// or NONE.
 static uint32_t image_made(const drafter *d, uint32_t row, eg_value planned) {
   uint32_t image = cell_at(d, row, planned.id)->image;
   if (image == NONE || image == UNCLEAR) return NONE;
@@ -303,7 +305,7 @@ static const eg_type *graph_value_type(const eg_graph *graph, eg_value value) {
 }
 
 /// Returns the step of the folded plan for a node that is copied from the whole step: the
-/// step of its counterpart, unless rules have changed the counterpart.
+/// step of the planned node that represents it, unless rules have changed that node.
 static uint32_t step_like(const drafter *d, const eg_graph_node_info *info) {
   uint32_t planned = d->planned_of.data[info->results[0].id];
   if (planned == NONE) return NONE;
@@ -348,8 +350,8 @@ static egraph_status write_goal(drafter *d, size_t goal, goal_kind kind) {
 
 // ---- visiting -------------------------------------------------------------------------
 
-/// Breaks a loop through the planned graph: its open goals become the step's own nodes,
-/// which have no loops.
+/// Breaks a loop through the planned graph: values on the visiting stack are made by
+/// nodes of the whole step, which has no loops.
 static void break_loop(drafter *d) {
   d->is_looped = true;
   for (size_t i = 0; i < d->stack.len; i++) {
@@ -400,7 +402,7 @@ static void forget_colors(drafter *d) {
     d->goals.data[g].color = NEW;
 }
 
-/// Visits the outputs; repeats this until no loop is left.
+/// Finds the values that the outputs need; repeats the visit until no loop is left.
 static egraph_status find_needed(drafter *d) {
   do {
     d->is_looped = false;

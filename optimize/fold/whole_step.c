@@ -1,4 +1,5 @@
-// Builds the whole step and its folded steps, runs the searches, and joins their results.
+// Builds the whole step and its folded steps (one block for many), runs the searches on
+// them, and joins their results.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/fold/whole_step.h"
 
@@ -23,7 +24,7 @@ typedef struct planned_step {
   bool is_made;
 } planned_step;
 
-/// A step with its blocks folded in groups of one size.
+/// A step whose equal blocks are folded in groups: one group represents the others.
 typedef struct fold {
   eg_blocks blocks; // of the forward graph; count 0: these groups cannot be folded
   eg_folded folded;
@@ -69,7 +70,7 @@ static eg_unfold_steps unfold_steps(const eg_whole_step *step, const fold *f) {
                            .small = training_of(step, &f->small)};
 }
 
-/// Makes the planned step of a graph; `folded`: the folding that made the graph, or NULL.
+/// Builds the training step of a graph; `folded`: the folding of the graph, or NULL.
 static egraph_status make_step(const eg_whole_step *step, const eg_graph *forward,
                                const eg_folded *folded, planned_step *out) {
   const eg_training_options *training = step->in.training;
@@ -192,20 +193,20 @@ void eg_whole_step_destroy(eg_whole_step *step) {
 
 // ---- searches -------------------------------------------------------------------------
 
-// Shares of all work and of the remaining time for each search.
+// Shares of all work and of the remaining time for each search of a step.
 static const double FOLDED_SHARE = 0.5; // the folded step
 static const double CUT_SHARE = 0.3;    // its bound of the whole step, and mates
 static const double GROUP_SHARE = 0.05; // the step in groups of blocks, each
 static const double WHOLE_SHARE = 0.3;  // the whole step after these
 static const double MIX_SHARE = 0.5;    // mixing, which takes little work
-// Largest sizes (places and transitions) of a whole step for a long search with rules,
+// Largest sizes (layouts and transitions) of a whole step for a long search with rules,
 // for a long search without rules, and for any search, which then only improves the plan.
 static const double TINY_STEP = 10e3, SMALL_STEP = 60e3, LARGE_STEP = 600e3;
-// Steps of each search of a whole step that begins with a plan, if the step is large or
-// the gap is small.
+// Work limit of a search of the whole step that begins with a plan, if the step is large
+// or the gap is small.
 static const uint64_t WHOLE_WORK = UINT64_C(1000000000);
-// With a larger gap, or with any gap if a proof is requested, such a search may instead
-// use all remaining work.
+// With a larger gap than this, or with any gap if a proof is requested, a search of the
+// whole step may use all remaining work.
 static const double WIDE_GAP = 0.005;
 
 typedef struct searcher {
@@ -235,7 +236,7 @@ static eg_planner_input input_of(const eg_planner_input *planner,
   return input;
 }
 
-/// Returns the planner's input for a step, with a share of the budget.
+/// Returns the planner's input for a step, with a share of all work and remaining time.
 static eg_planner_input input_for(const searcher *s, const planned_step *planned,
                                   double share) {
   assert(share >= 0 && share <= 1);
@@ -245,7 +246,7 @@ static eg_planner_input input_for(const searcher *s, const planned_step *planned
   return input;
 }
 
-/// Replaces the plan of the folded step by the plan of the whole step.
+/// Replaces the plan of a folded step (one block for many) by a plan of the whole step.
 static egraph_status unfold_plan(const searcher *s, const fold *f,
                                  eg_emitted_plan *inout) {
   const eg_unfold_steps steps = unfold_steps(s->step, f);
@@ -259,7 +260,8 @@ static egraph_status unfold_plan(const searcher *s, const fold *f,
   return EGRAPH_OK;
 }
 
-/// Unfolds the plans of a planning. Drops a plan that exceeds the memory after unfolding.
+/// Unfolds a folded step's plans to the whole step; drops one that then exceeds
+/// the memory.
 static egraph_status unfold(const searcher *s, const fold *f, eg_planning *planning) {
   eg_plan_summary summary;
   for (int m = 0; m < EG_MATES && planning->has_mates; m++)
@@ -267,7 +269,7 @@ static egraph_status unfold(const searcher *s, const fold *f, eg_planning *plann
   if (!planning->has_plan) return EGRAPH_OK;
   EG_TRY(unfold_plan(s, f, &planning->emitted));
   EG_TRY(eg_plan_summary_make(&planning->emitted.plan, s->step->alloc, &summary));
-  // Nodes that rules made are derived anew in each block, and may cost more in a block.
+  // Nodes made by rules are derived again in each block, where they may cost more.
   if (planning->is_exact && !has_rules(s))
     EG_TRY(eg_proof_check_equal("seconds of a folded plan and of the same plan unfolded",
                                 planning->cost, summary.seconds));
@@ -281,7 +283,7 @@ static egraph_status unfold(const searcher *s, const fold *f, eg_planning *plann
   return EGRAPH_OK;
 }
 
-/// Joins outcomes of baselines; outcomes of the whole step replace folded ones.
+/// Joins results of baselines; those of the whole step replace those of a folded step.
 static void join_outcomes(eg_planning *out, const eg_planning *next, bool is_whole) {
   for (int b = 0; b < EG_BASELINE_OUTCOMES; b++)
     if (next->baseline[b].is_tried && (is_whole || !out->baseline[b].is_tried))
@@ -297,7 +299,7 @@ static double join_bounds(const searcher *s, const eg_planning *next, bool is_wh
   if (!has_rules(s)) return higher;
   bool is_all = next->stop == EG_STOP_SATURATED;
   if (is_whole) return is_all ? next->bound : fmin(known, next->bound);
-  // Groups of blocks have variants of their own: a cheaper plan shows that the bound does
+  // Blocks folded in groups have more variants: a cheaper plan shows that the bound does
   // not hold for these variants.
   return next->has_plan && next->cost < higher ? 0 : higher;
 }
@@ -345,8 +347,8 @@ static egraph_status join_found(searcher *s, eg_planning *next, bool is_whole) {
   return eg_proof_check_bound("plan", out->bound, out->has_plan ? out->cost : INFINITY);
 }
 
-/// Mixes two or three kinds of plans for equal blocks, if a limit of memory lies
-/// between them.
+/// Mixes two or three kinds of plans for equal blocks, if the limit of memory lies
+/// between the peaks of these plans.
 static egraph_status mix(searcher *s, const eg_planning *folded) {
   eg_planner_input input = input_for(s, &s->step->whole, MIX_SHARE);
   const eg_plan *kind[] = {&folded->mates[EG_MATE_SMALL].plan,
@@ -371,7 +373,7 @@ static egraph_status search_folded(searcher *s, fold *f, double share, bool comp
   EG_TRY(eg_planner_run(step->alloc, &input, &next));
   s->binds = s->binds || next.exceeds;
   EG_TRY(unfold(s, f, &next));
-  // A restricted search finds a plan and its cost, and proves nothing about other plans.
+  // A search for equal blocks finds a plan and its cost; it proves nothing about others.
   next.bound = next.cut_bound;
   next.least_memory = 0;
   if (!next.has_plan) next.status = EG_LAYOUT_UNKNOWN;
@@ -412,9 +414,9 @@ static egraph_status search_whole(searcher *s, double share, bool compares) {
   input.compares = compares && s->planner->compares;
   input.binds = s->binds;
   EG_TRY(eg_planner_run(s->step->alloc, &input, &next));
-  // With rules, the whole step has other variants than the folded step, and the folded
-  // bound does not hold for them. Therefore the new result must be worth the loss of that
-  // bound.
+  // With rules, the whole step has other variants than the folded step, and the bound of
+  // the folded step does not hold for them. Therefore the new result must be worth the
+  // loss of that bound.
   bool is_of_use = !has_rules(s) || !s->has_any || !out->has_plan ||
                    (next.has_plan && next.cost < out->cost) || next.bound > out->bound;
   if (!is_of_use) {
@@ -442,7 +444,7 @@ static egraph_status search_groups(searcher *s) {
   return EGRAPH_OK;
 }
 
-/// Runs the searcher of another algorithm once.
+/// Runs the search of another algorithm once.
 static egraph_status search_by(searcher *s) {
   const fold *first = &s->step->folds[0];
   bool is_folded = first->small.is_made && !s->planner->searcher->is_whole;
@@ -457,7 +459,7 @@ static egraph_status search_step(searcher *s) {
   eg_planning *out = s->out;
   if (s->planner->searcher != NULL) return search_by(s);
   if (!first->small.is_made) return search_whole(s, 1, true);
-  // If both steps are planned, the baselines of the whole step are compared.
+  // If folded and whole step are planned, the whole step's baselines are compared.
   EG_TRY(search_folded(s, first, FOLDED_SHARE, true));
   bool is_small = s->whole_size <= SMALL_STEP;
   // The bound covers variants of the folded step; the whole step may have others.

@@ -1,10 +1,10 @@
-// The cheapest plan of a whole step on one mesh.
+// Finds the cheapest plan of a whole training step or model on one mesh.
 //
-// A step of equal blocks is planned folded first: one block represents the middle ones,
-// which are all planned alike, or in groups of 2, 3, 4 neighbours. That is a restriction:
-// its plan, unfolded, is a plan of the whole step, but its bound is no bound of the whole
-// step. Therefore the search continues with this plan on the whole step, unless that is
-// too large, and a bound comes from the folded step cut open at its
+// A step of equal blocks is planned folded first: one block represents all but the first
+// and the last, which are all planned alike, or in groups of 2, 3, 4 neighbours. That is
+// a restriction: its plan, unfolded, is a plan of the whole step, but its bound is no
+// bound of the whole step. Therefore the search continues with this plan on the whole
+// step, unless that is too large, and a bound comes from the folded step cut open at its
 // seams (plan_folded.h).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_FOLD_WHOLE_STEP_H
@@ -22,7 +22,8 @@ typedef struct eg_whole_input {
   double memory_limit;                    // bytes of a device
 } eg_whole_input;
 
-/// A step, whole and folded, that can be planned on any mesh.
+/// A training step or model, whole and folded (one block for many), for planning on
+/// any mesh.
 typedef struct eg_whole_step eg_whole_step;
 
 /// Creates a step; borrows everything the input points to. Fails like eg_training_step,
@@ -36,16 +37,16 @@ const eg_graph *eg_whole_step_graph(const eg_whole_step *step);
 /// is not folded.
 uint32_t eg_whole_step_blocks(const eg_whole_step *step);
 
-/// Sets the bytes of a device for later plans.
+/// Sets the memory of a device, in bytes, for later plans.
 void eg_whole_step_limit_memory(eg_whole_step *step, double bytes);
 
 /// Plans on the mesh of `planner`, whose graph, info and constraints are filled in here;
-/// its time limit is for all searches. The plan is whole; another searcher plans the
-/// folded step, if there is one, and its plan is unfolded. Fails like eg_planner_run.
+/// its time limit is for all searches. The plan is of the whole step; a searcher of
+/// another algorithm plans the folded step, if there is one. Fails like eg_planner_run.
 egraph_status eg_whole_step_plan(eg_whole_step *step, const eg_planner_input *planner,
                                  eg_planning *out);
-/// Certifies a plan of this step on the problem of the whole step, with all blocks free
-/// (plan_compete.h); *out is initialized. Fails like eg_planner_run.
+/// Certifies a plan of this step on the problem of the whole step, which does not demand
+/// equal blocks (plan_compete.h); *out is initialized. Fails like eg_planner_run.
 egraph_status eg_whole_step_certify(eg_whole_step *step, const eg_planner_input *planner,
                                     const eg_plan_claim *claim, eg_plan_certificate *out);
 

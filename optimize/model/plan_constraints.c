@@ -53,7 +53,7 @@ static bool find_kind(const char *name, eg_plan_kind *out) {
   return false;
 }
 
-/// Reads the subject of a statement: a word such as w1, "a name", or (all weights).
+/// Reads the values of a statement: a word such as w1, "a name", or (all weights).
 static egraph_status read_subject(reader *r, const eg_sexpr *expr,
                                   eg_plan_constraint *row) {
   if (expr->kind == EG_SEXPR_ATOM || expr->kind == EG_SEXPR_STRING)
@@ -74,7 +74,7 @@ static egraph_status read_subject(reader *r, const eg_sexpr *expr,
                        list);
 }
 
-/// Reads letters of layouts (R, P, M, S0, ...); S is any dimension, ? is S or R.
+/// Reads letters of layouts (R, P, M, S0, ...) as bits; S is any dimension, ? is S or R.
 static bool read_digits(const char *word, uint16_t *out) {
   static const eg_mesh one = {.axis_count = 1};
   eg_layout layout;
@@ -90,7 +90,7 @@ static bool read_digits(const char *word, uint16_t *out) {
   return true;
 }
 
-/// Reads an axis with its letter: gpu=S0.
+/// Reads an axis with the letter of its layout, for example gpu=S0.
 static egraph_status read_place(reader *r, const eg_sexpr *expr,
                                 eg_plan_constraint *row) {
   const char *equals = expr->kind == EG_SEXPR_ATOM ? strchr(expr->text, '=') : NULL;
@@ -105,7 +105,7 @@ static egraph_status read_place(reader *r, const eg_sexpr *expr,
   return eg_plan_constraint_rows_push(&r->out->rows, *row);
 }
 
-/// Reads the layout of a pin or of a delivery.
+/// Reads the layout of a pin or deliver statement.
 static egraph_status read_places(reader *r, const eg_sexpr *form,
                                  eg_plan_constraint *row) {
   if (form->count < 3)
@@ -116,7 +116,7 @@ static egraph_status read_places(reader *r, const eg_sexpr *form,
   return EGRAPH_OK;
 }
 
-/// Reads a part of a ban: a layout, a move, an axis or a phase.
+/// Reads one word of a forbid statement: a layout, a move, an axis or a phase.
 static egraph_status read_ban(reader *r, const eg_sexpr *part, eg_plan_constraint *row) {
   uint16_t digits;
   eg_transition_kind move;

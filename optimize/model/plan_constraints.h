@@ -35,7 +35,7 @@
 #include "pcg/parallel/mesh.h"
 #include "pcg/training/phase.h"
 
-// Kinds of values: id, spelling. A value may be of several kinds.
+// Kinds of values that a statement may name: id, spelling. A value may be of several.
 #define EG_PLAN_KIND_LIST(X)                                                             \
   X(EG_KIND_VALUES, "values")           /* every value */                                \
   X(EG_KIND_INPUTS, "inputs")           /* that no step hands to the next */             \
@@ -55,7 +55,7 @@ const char *eg_plan_kind_name(eg_plan_kind kind);
 
 typedef enum eg_plan_verb { EG_VERB_PIN, EG_VERB_DELIVER, EG_VERB_FORBID } eg_plan_verb;
 
-/// A statement about one axis; a pin over several axes becomes several statements.
+/// A user's statement about one axis; a pin over several axes becomes several statements.
 typedef struct eg_plan_constraint {
   const char *file; // for messages, with line and column
   uint32_t line, column;
@@ -76,8 +76,8 @@ typedef struct eg_plan_constraints {
 EG_OWNER_DEFINE_STATIC(eg_plan_constraints, (eg_plan_constraint_rows, rows),
                        (eg_arena, arena))
 
-/// Appends the statements of another list, whose names must live as long. Fails with
-/// EGRAPH_E_MEMORY.
+/// Appends the statements of another list; its names must live as long as this list.
+/// Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_constraints_copy(eg_plan_constraints *constraints,
                                        const eg_plan_constraints *from);
 /// Appends the statements of a text; `file` is for messages. `has_head`: the text begins
@@ -90,7 +90,7 @@ egraph_status eg_plan_constraints_read(eg_plan_constraints *constraints,
                                        const char *path);
 /// Appends a statement as one line of text; parsing the line gives the same statement.
 egraph_status eg_plan_constraint_print(eg_text *text, const eg_plan_constraint *row);
-/// Returns the failure "file:line:col: message".
+/// Fails with the message "file:line:col: message", the place of a user's statement.
 egraph_status eg_plan_constraint_fail(const eg_plan_constraint *row, const char *format,
                                       ...) EG_PRINTF(2, 3);
 /// Returns the first statement that names an axis the mesh lacks, or NULL.

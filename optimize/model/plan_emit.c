@@ -53,7 +53,7 @@ uint32_t eg_plan_solution_made(const eg_plan_solution *s, uint32_t v) {
              : s->model->copies.data[(size_t)v * EG_PHASE_COUNT + value->phase];
 }
 
-/// Returns the operator that makes a value of the space; NULL: the value is not needed.
+/// Returns the operator that makes a value of the plan space; NULL: it is not needed.
 static const eg_space_operator *operator_of_value(const eg_plan_solution *s, uint32_t v) {
   uint32_t strategy = eg_plan_solution_strategy(s, eg_plan_solution_made(s, v));
   if (strategy == EG_LAYOUT_NONE) return NULL;
@@ -62,7 +62,7 @@ static const eg_space_operator *operator_of_value(const eg_plan_solution *s, uin
   return &s->space->operators.data[op];
 }
 
-/// Returns the strategy of the operator that makes a value of the space, no entry.
+/// Returns the strategy by which an operator makes a value; the value is no input.
 static const eg_space_strategy *spread_of(const eg_plan_solution *s, uint32_t v) {
   uint32_t strategy = eg_plan_solution_strategy(s, eg_plan_solution_made(s, v));
   return &s->space->strategies.data[s->model->strategies.data[strategy]];
@@ -98,8 +98,8 @@ egraph_status eg_plan_complete(const eg_plan_model *model, egraph_allocator allo
 // later phases keep. A summand is added to its sum over micro-batches as soon as it
 // exists, so that it can be freed.
 //
-// A state belongs to a place of the problem (value, layout). A kept value has a place in
-// each phase, but one state.
+// A state belongs to a place of the layout problem: a value in one layout. A value stored
+// for later phases has a place in each phase, but one state.
 
 #define NONE EG_SPACE_NONE
 
@@ -134,7 +134,7 @@ static const eg_attrs *attrs_of(const emitter *e, const eg_space_operator *op) {
 
 static eg_plan *emitted_plan(const emitter *e) { return &e->out->plan; }
 
-/// Returns the first value of the new graph for a space value.
+/// Returns the first value of the emitted graph for a value of the plan space.
 static eg_value value_made(const emitter *e, uint32_t v) {
   return (eg_value){e->writer.made.data[v]};
 }
@@ -143,14 +143,14 @@ static uint32_t place_value(const emitter *e, uint32_t place) {
   return e->chosen.value_of_place.data[place];
 }
 
-/// Returns the place in which a space value is made.
+/// Returns the place (index of a layout of a problem value) in which a value is made.
 static uint32_t place_made(const emitter *e, uint32_t v) {
   return eg_plan_solution_place(&e->chosen, eg_plan_solution_made(&e->chosen, v));
 }
 
 // ---- states and moves ---------------------------------------------------------------
 
-/// Adds a state of a value of the new graph for a place.
+/// Adds a state for a place (layout of a problem value): a value of the new graph.
 static egraph_status add_place_state(emitter *e, uint32_t place, eg_value value,
                                      uint32_t step) {
   uint32_t v = e->model->values.data[place_value(e, place)].value;
@@ -187,15 +187,15 @@ static egraph_status add_move(emitter *e, uint32_t arc) {
   return eg_plan_steps_push(&emitted_plan(e)->steps, mine);
 }
 
-/// Returns the place of the copy whose state a seam hands over.
+/// Returns the place (value in a layout) that a seam between two blocks hands over.
 static uint32_t place_of_copy(const emitter *e, uint32_t place) {
   uint32_t value = place_value(e, place);
   bool is_handed = e->model->values.data[value].role == EG_MODEL_HANDED;
   return is_handed ? eg_plan_solution_kept_from(&e->chosen, value) : place;
 }
 
-/// Makes the state of a place of a copy, if necessary by moves from the place in which
-/// its value was made.
+/// Makes the state of a place (value in a layout), if necessary by moves from the place
+/// in which the value was made.
 static egraph_status reach_place(emitter *e, uint32_t place) {
   e->stack.len = 0;
   while (e->state_of_place.data[place] == NONE) {
@@ -222,7 +222,7 @@ static egraph_status write_entry(emitter *e, uint32_t v) {
   return add_place_state(e, place_made(e, v), value_made(e, v), EG_PLAN_NONE);
 }
 
-/// Writes a part of a tuple: a result of the tuple's node, without a step of its own.
+/// Writes an element of a tuple: a result of the tuple's node, without a plan step.
 static egraph_status write_part(emitter *e, uint32_t v, const eg_space_operator *op) {
   const eg_plan *plan = emitted_plan(e);
   uint32_t tuple = e->space->inputs.data[op->inputs];
@@ -237,9 +237,9 @@ static egraph_status write_part(emitter *e, uint32_t v, const eg_space_operator 
   return EGRAPH_OK;
 }
 
-/// Keeps a value for later phases as early as possible, so that its source can be freed:
-/// an entry when it is first read, or at the start of a phase that does not read it.
-/// `copy`: the problem value that it is kept from.
+/// Moves a value to the layouts stored for later phases as early as possible, so that its
+/// source can be freed: an input when it is first read, or at the start of a phase that
+/// does not read it. `copy`: the problem value from which it is stored.
 static egraph_status keep_value(emitter *e, uint32_t v, uint32_t copy) {
   const eg_plan_solution *chosen = &e->chosen;
   for (uint32_t i = chosen->value_begin.data[v]; i < chosen->value_begin.data[v + 1];
@@ -291,7 +291,8 @@ static egraph_status write_plan_node(emitter *e, uint32_t v,
   for (uint32_t i = 0; i < op->input_count; i++)
     EG_TRY(eg_u32s_push(&plan->operands,
                         e->state_of_place.data[place_of_copy(e, needs[i])]));
-  // A tuple's first part represents the place for now; in the end each part has a state.
+  // First a tuple has the state of its first element; later each element has its
+  // own state.
   for (uint32_t r = info.result_count; r-- > 0;)
     EG_TRY(add_place_state(e, e->problem->output.data[strategy], info.results[r],
                            (uint32_t)plan->steps.len));
@@ -311,7 +312,7 @@ static egraph_status write_value(emitter *e, uint32_t v) {
 
 // ---- phases -------------------------------------------------------------------------
 
-/// Pushes operands that are not made yet. *out_waits: at least one was pushed.
+/// Pushes operands that are not written yet. *out_waits: true if any was pushed.
 static egraph_status push_operands(emitter *e, uint32_t v, bool *out_waits) {
   const eg_space_operator *op = operator_of_value(&e->chosen, v);
   *out_waits = false;
@@ -350,7 +351,7 @@ static egraph_status write_from(emitter *e, uint32_t v) {
   return EGRAPH_OK;
 }
 
-/// Lists the sums to which each value is added.
+/// Lists, for each value, the sums over micro-batches to which it is added.
 static egraph_status find_value_sums(emitter *e) {
   const eg_plan_space *space = e->space;
   for (uint32_t v = 0; v < space->values.len; v++) {
@@ -393,7 +394,7 @@ static egraph_status keep_unread(emitter *e, eg_phase phase) {
   return EGRAPH_OK;
 }
 
-/// Lists the states from which the copies of this phase start.
+/// Gives each stored value at the start of a phase the state from which it is stored.
 static void carry_over(emitter *e, eg_model_role role, eg_phase phase) {
   for (uint32_t copy = 0; copy < e->model->values.len; copy++) {
     if (e->model->values.data[copy].role != role ||
@@ -429,7 +430,7 @@ static egraph_status write_phase(emitter *e, eg_phase phase) {
 
 // ---- the whole ----------------------------------------------------------------------
 
-/// Returns the bytes of a device for a value in the layout of a place.
+/// Returns the bytes that a place (value in a layout) takes on one device.
 static double place_bytes(const emitter *e, uint32_t place) {
   uint32_t value = place_value(e, place);
   return eg_plan_space_bytes(
@@ -437,8 +438,8 @@ static double place_bytes(const emitter *e, uint32_t place) {
       eg_plan_model_layout(e->model, value, place - e->problem->place_begin.data[value]));
 }
 
-/// Finds the place in which an output is delivered: the smallest of the allowed places
-/// that the solution reaches.
+/// Finds the layout in which an output is returned to the caller: the smallest of the
+/// allowed layouts that the solution reaches.
 static egraph_status find_delivered(const emitter *e, uint32_t output, uint32_t *out) {
   uint32_t value = e->problem->root_value.data[output];
   uint32_t made = eg_plan_solution_place(&e->chosen, value);
@@ -461,7 +462,7 @@ static egraph_status write_outputs(emitter *e) {
     uint32_t v =
         eg_plan_space_value(e->space, eg_tensor_egraph_root(e->space->egraph, i));
     EG_TRY(eg_graph_add_output(e->out->graph, name, value_made(e, v)));
-    // Roots were added in the order of the outputs.
+    // Roots (required values) are in the order of the outputs.
     uint32_t root = e->problem->root_value.data[i], place;
     if (e->model->values.data[root].role == EG_MODEL_EXIT)
       place = eg_plan_solution_kept_from(&e->chosen, root);
@@ -485,7 +486,8 @@ static egraph_status write_carried(emitter *e) {
   return EGRAPH_OK;
 }
 
-/// Notes the new value of each original value. Inputs exist even if nothing reads them.
+/// Notes the emitted value of each planned value. Inputs exist even if nothing
+/// reads them.
 static egraph_status note_values(emitter *e) {
   for (uint32_t i = 0; i < eg_graph_value_count(e->original); i++) {
     const eg_value_info *info = eg_graph_value(e->original, (eg_value){i});

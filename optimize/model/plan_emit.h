@@ -1,4 +1,4 @@
-// Translates a solution of a plan model to terms of its space, and emits it as a graph
+// Translates a solution of a plan model to values of the e-graph, and emits it as a graph
 // with a plan.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_MODEL_PLAN_EMIT_H
@@ -12,15 +12,15 @@
 typedef struct eg_emitted_plan {
   eg_graph *graph; // owned; the plan borrows it
   eg_plan plan;
-  // [values of the graph that was planned] value of `graph`; UINT32_MAX: not needed.
-  // Empty: not known
+  // [values of the graph that was planned] value of the emitted graph; UINT32_MAX: not
+  // needed. Empty: not known
   eg_u32s value_of;
   eg_u32s place_of; // [states] place of the problem. Empty: not known
   eg_u32s value_at; // [steps] problem value made or moved; empty: unknown
 } eg_emitted_plan;
 
-/// Completes strategies ([values], as eg_layout_complete takes them) of a model's problem
-/// to a solution, once. Fails as eg_layout_complete.
+/// Completes the strategies of a model's problem ([values], as eg_layout_complete takes
+/// them) to a solution. Fails as eg_layout_complete.
 egraph_status eg_plan_complete(const eg_plan_model *model, egraph_allocator alloc,
                                const uint32_t *strategy, eg_layout_solution *out,
                                bool *out_is_solution);
@@ -31,8 +31,8 @@ egraph_status eg_plan_emit(const eg_plan_model *model, egraph_allocator alloc,
 void eg_emitted_plan_init(eg_emitted_plan *emitted, egraph_allocator alloc);
 void eg_emitted_plan_deinit(eg_emitted_plan *emitted);
 
-// A solution of a plan model in terms of its space: the operator that makes a value, its
-// strategy and place, and the source of each place of the problem.
+// A solution of a plan model in terms of its plan space: the operator that makes a value,
+// its strategy and layout, and the source of each place (layout of a problem value).
 
 typedef struct eg_plan_solution {
   const eg_plan_model *model; // borrowed
@@ -57,14 +57,15 @@ static inline uint32_t eg_plan_solution_strategy(const eg_plan_solution *s,
                                                  uint32_t value) {
   return s->solution->strategy.data[value];
 }
-/// Returns the place in which a needed problem value is made.
+/// Returns the place (index of a layout) in which a needed problem value is made.
 static inline uint32_t eg_plan_solution_place(const eg_plan_solution *s, uint32_t value) {
   return s->problem->output.data[eg_plan_solution_strategy(s, value)];
 }
-/// Returns the problem value in which a space value is made: its entry, or its copy in
-/// its own phase.
+/// Returns the problem value in which a value of the plan space is made: as an input of
+/// the step, or as a copy in its phase.
 uint32_t eg_plan_solution_made(const eg_plan_solution *s, uint32_t v);
-/// Returns the place from which a problem value is kept; EG_SPACE_NONE: it is not kept.
+/// Returns the place (layout) from which a value is stored; EG_SPACE_NONE: it is
+/// not stored.
 uint32_t eg_plan_solution_kept_from(const eg_plan_solution *s, uint32_t value);
 
 #endif

@@ -1,5 +1,5 @@
-// Every statement narrows masks of digits, axis by axis. A statement is tried on a copy:
-// a value that would have no layout left keeps its masks.
+// Every statement narrows bit masks of layout letters (R, P, S0, ...), axis by axis. A
+// statement is tried on a copy: a value that would have no layout left keeps its masks.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/model/plan_limits.h"
 
@@ -20,10 +20,10 @@ static uint32_t output_count(const eg_plan_space *space) {
 
 // ---- kinds of values ------------------------------------------------------------------
 
-// The kinds of inputs and carried values are known; the kinds of other values follow from
-// them. A value that forward computes from weights alone is a weight (such as a cast to a
-// narrower type). A value that backward only casts or reshapes to a gradient is a
-// gradient.
+// The kinds of inputs and of values passed to the next step are known; the kinds of other
+// values follow from these. A value that forward computes from weights alone is a weight
+// (such as a cast to a narrower type). A value that backward only casts or reshapes to a
+// gradient is a gradient.
 
 #define BIT(kind) ((uint16_t)(1u << (kind)))
 
@@ -58,7 +58,7 @@ static void mark_carried(eg_plan_limits *l) {
   }
 }
 
-/// Marks inputs that are not carried. The first input with a dimension gives the batch.
+/// Marks inputs that no step passes on. The first with a dimension gives the batch size.
 static void mark_inputs(eg_plan_limits *l) {
   const eg_graph *graph = space_graph(l->space);
   int64_t batch = 0;
@@ -217,9 +217,9 @@ bool eg_plan_limits_allow_move(const eg_plan_limits *limits, uint32_t value,
          0;
 }
 
-/// Returns the digits of layouts in which an output may leave. No value enters as a
-/// partial sum; therefore no value leaves as one, even if the step does not use its
-/// entry. Exception: a sum over micro-batches, which begins as zero on every device.
+/// Returns the sharding letters in which an output may leave the step. No value enters as
+/// a partial sum; therefore none leaves as one, even if the next step does not use it.
+/// Exception: a sum over micro-batches, which begins as zero on every device.
 static uint16_t may_leave(const eg_output_limits *output) {
   uint16_t sums = output->is_sum ? 1u << EG_SHARD_P_SUM : 0;
   return (uint16_t)(~PARTIALS | sums);
@@ -251,8 +251,8 @@ static void narrow_masks(eg_value_limits *value, const eg_plan_constraint *row,
       value->moves[p][axis] |= row->moves;
 }
 
-/// True when some layout is in all masks. Layouts of partial sums do not count, except
-/// for values pinned to such layouts.
+/// True when all masks of sharding letters allow some common layout. Layouts of partial
+/// sums do not count, except for values pinned to such layouts.
 static bool some_layout(const eg_plan_limits *limits, uint32_t v,
                         const uint16_t *const *masks, uint32_t count, uint16_t others) {
   const eg_layout_graph *graph = eg_plan_space_layouts(limits->space, v);
@@ -275,8 +275,8 @@ static bool is_deliverable(const eg_plan_limits *limits, const eg_output_limits 
                      2, may_leave(wanted));
 }
 
-/// True when the limits leave the value a layout in which it can be made, and a layout in
-/// each of its places (phases and entry).
+/// True when limits leave a value a layout in which it can be made, and a layout in each
+/// phase and at the start of the step.
 static bool can_keep_limits(const eg_plan_limits *limits, uint32_t v,
                             const eg_value_limits *wanted,
                             const eg_plan_constraint *row) {
@@ -305,8 +305,8 @@ static bool try_narrow(eg_plan_limits *limits, uint32_t v, const eg_plan_constra
   return true;
 }
 
-/// Applies a deliver statement: the first statement about an axis replaces the default,
-/// further statements narrow the digits.
+/// Applies a deliver statement to an output: the first statement about an axis replaces
+/// the default, further statements narrow the layouts.
 static bool try_deliver(eg_plan_limits *limits, uint32_t output,
                         const eg_plan_constraint *row, uint32_t axis) {
   eg_output_limits wanted = limits->outputs[output];

@@ -1,5 +1,5 @@
-// Constraints in terms of a plan space: the allowed layouts and moves of each value in
-// each phase. Only plan models read them.
+// Translates the user's constraints to a plan space: the allowed layouts and moves of
+// each value in each phase. Only plan models read them.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_MODEL_PLAN_LIMITS_H
 #define EG_OPTIMIZE_MODEL_PLAN_LIMITS_H
@@ -7,7 +7,7 @@
 #include "optimize/model/plan_constraints.h"
 #include "optimize/space/plan_space.h"
 
-/// Where a value may have a layout: its copy in each phase, and its entry.
+/// Places where a value may have a layout: its copy in each phase, and the step's input.
 enum { EG_LIMIT_ENTRY = EG_PHASE_COUNT, EG_LIMIT_PLACES };
 
 typedef struct eg_value_limits {
@@ -18,8 +18,9 @@ typedef struct eg_value_limits {
   uint16_t kinds;  // bit per eg_plan_kind
 } eg_value_limits;
 
-/// The layouts in which an output may be delivered. Without a statement, a value handed
-/// to the next step may have any layout of its entry, and all other outputs are whole.
+/// The layouts in which an output may be returned. Without a statement of the user, a
+/// value handed to the next step may have any layout in which it can enter, and all other
+/// outputs are whole.
 typedef struct eg_output_limits {
   uint16_t digits[EG_MAX_MESH_AXES];
   uint8_t is_said; // bit per axis: a statement set its digits
@@ -38,16 +39,16 @@ typedef struct eg_plan_limits {
 egraph_status eg_plan_limits_init(eg_plan_limits *limits, egraph_allocator alloc,
                                   const eg_plan_space *space);
 void eg_plan_limits_deinit(eg_plan_limits *limits);
-/// Adds all constraints about delivered outputs, and the first `count` other constraints,
-/// to the limits. Fails with EGRAPH_E_ARGUMENT ("file:line:col: ...") for a constraint
-/// that names no value, or that leaves a value no layout. `lenient`: such constraints
-/// silently hold as far as they can.
+/// Adds all deliver statements, and the first `count` other statements of the user, to
+/// the limits. Fails with EGRAPH_E_ARGUMENT ("file:line:col: ...") for a statement that
+/// names no value, or that leaves a value no layout. `lenient`: such statements silently
+/// hold as far as they can.
 egraph_status eg_plan_limits_add(eg_plan_limits *limits,
                                  const eg_plan_constraints *constraints, size_t count,
                                  bool lenient);
 bool eg_plan_limits_allow_source(const eg_plan_limits *limits, uint32_t value,
                                  uint32_t layout);
-/// True when a value may have a layout at `place`, a phase or EG_LIMIT_ENTRY.
+/// True when a value may have a layout in phase `place`, or as an input (EG_LIMIT_ENTRY).
 bool eg_plan_limits_allow_place(const eg_plan_limits *limits, uint32_t value,
                                 uint32_t place, uint32_t layout);
 /// True when an output may leave the step in a layout of its value: a layout in which it

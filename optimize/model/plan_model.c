@@ -13,8 +13,8 @@ typedef struct builder {
   const eg_plan_limits *limits; // NULL: none
   bool is_open;
   eg_bytes uses; // [values] bit per phase that needs a copy; LEAVES
-  // For each layout of a space value, its number in the problem; NONE: the layout
-  // is useless.
+  // For each layout of a value of the plan space, its number in the layout problem; NONE:
+  // the layout is useless.
   eg_u32s number, first_number; // [layouts], [values]
   eg_u32s needs, inputs;        // of one strategy, of one operator
 } builder;
@@ -26,7 +26,8 @@ EG_OWNER_DEFINE_STATIC(builder, (eg_bytes, uses),
       (eg_u32s, layouts, operators, strategies, moves, copies, entries, handed),         \
       (eg_layout_seam_list, seams)
 
-/// Flag next to the phase bits: the value must leave the step in the layout of its entry.
+/// Flag next to the phase bits: the value must leave the step in the layout it
+/// entered in.
 enum { LEAVES = 1 << EG_PHASE_COUNT };
 
 static const eg_space_value *model_space_value(const builder *b, uint32_t v) {
@@ -37,8 +38,8 @@ static uint32_t layout_count(const builder *b, uint32_t v) {
   return (uint32_t)eg_plan_space_layouts(b->space, v)->layouts.len;
 }
 
-/// Returns the problem's number of a layout of the space; EG_SPACE_NONE: the layout
-/// is useless.
+/// Returns the number in the layout problem for a layout of the plan space;
+/// EG_SPACE_NONE: the layout is useless.
 static uint32_t layout_number(const builder *b, uint32_t v, uint32_t layout) {
   return b->number.data[b->first_number.data[v] + layout];
 }
@@ -93,7 +94,7 @@ static egraph_status find_uses(builder *b) {
   return EGRAPH_OK;
 }
 
-/// Adds a problem value with the useful layouts of `like`.
+/// Adds a value to the layout problem, with the useful layouts of space value `like`.
 static egraph_status add_model_value(builder *b, eg_model_role role, uint32_t v,
                                      uint32_t like, eg_phase phase, uint32_t *out) {
   const eg_space_value *value = model_space_value(b, v);
@@ -155,9 +156,9 @@ static egraph_status add_values(builder *b) {
   return EGRAPH_OK;
 }
 
-/// Adds an end of a link of an open model. Its layouts are all layouts of the value,
-/// under their own numbers, and "absent". Its cost is a potential for all copies
-/// together.
+/// Adds a problem value for one end of a link between blocks, if the two ends are
+/// independent. Its layouts are all layouts of the value, under their own numbers, and
+/// "absent". It costs a potential, which is shared by all copies of the block.
 static egraph_status add_end(builder *b, uint32_t v, eg_phase phase) {
   eg_model_value mine = {.role = EG_MODEL_HANDED,
                          .value = v,
@@ -198,11 +199,11 @@ static egraph_status open_operator(builder *b, uint32_t value, const uint32_t *i
   return eg_u32s_push(&b->model->operators, operator_of_space);
 }
 
-// Rows of the memory limit: the bytes held at the end of FORWARD, and at the end of
-// BACKWARD. Entries count in both rows; a value that one phase keeps for a later phase
-// counts in the rows between their ends. With several micro-batches the next FORWARD
-// begins after BACKWARD: values for UPDATE are held all the time, and the second row
-// is redundant.
+// Memory rows (sums with a limit): the bytes held at the end of FORWARD, and at the end
+// of BACKWARD. Inputs and weights count in both rows; a value that one phase stores for a
+// later one counts in the rows between their ends. With several micro-batches the next
+// FORWARD begins after BACKWARD: values for UPDATE are held all the time, and the second
+// row is redundant.
 enum { FORWARD_END, BACKWARD_END, ROWS };
 enum { WHOLE_STEP = (1u << ROWS) - 1 };
 
@@ -210,7 +211,7 @@ static uint32_t row_count(const builder *b) {
   return b->space->info->micro_batches > 1 ? 1 : ROWS;
 }
 
-/// Returns the rows in which a value counts that phase p keeps for phase q.
+/// Returns the memory rows that count a value which phase p stores for phase q.
 static uint32_t rows_between(const builder *b, eg_phase p, eg_phase q) {
   if (b->space->info->micro_batches > 1) return WHOLE_STEP;
   uint32_t rows = 0;
@@ -224,8 +225,8 @@ static void take_memory(const builder *b, double bytes, uint32_t rows, double *m
     memory[r] = (rows >> r & 1) != 0 ? bytes : 0;
 }
 
-/// Adds the operator that keeps a value: `to` starts in the layout of `from`; both have
-/// the layouts of space value v. Keeping takes the value's bytes in `rows`.
+/// Adds the operator that stores value `from` as `to` in the same layout; both have the
+/// layouts of space value v. Storing adds the value's bytes to the memory rows `rows`.
 static egraph_status add_kept(builder *b, uint32_t v, uint32_t from, uint32_t to,
                               uint32_t rows) {
   EG_TRY(open_operator(b, to, &from, 1, EG_SPACE_NONE));
@@ -240,14 +241,14 @@ static egraph_status add_kept(builder *b, uint32_t v, uint32_t from, uint32_t to
   return EGRAPH_OK;
 }
 
-/// Returns the memory rows in which a value counts. A sum over micro-batches, and the
-/// next step's entry, may use the storage of the entry, which counts already.
+/// Returns the memory rows that count a value. A sum over micro-batches, and a value for
+/// the next step, may reuse the storage of the step's input, which counts already.
 static uint32_t memory_rows(const builder *b, uint32_t v, eg_phase p, eg_phase q) {
   bool has_storage = model_space_value(b, v)->is_sum || (b->uses.data[v] & LEAVES) != 0;
   return has_storage ? 0 : rows_between(b, p, q);
 }
 
-/// Adds the value that FORWARD keeps for both later phases, so that its bytes count once.
+/// Adds the value that FORWARD stores for both later phases: its bytes count once.
 static egraph_status add_shared(builder *b, uint32_t v) {
   uint32_t kept, forward = *copy_of(b, v, EG_PHASE_FORWARD);
   EG_TRY(add_model_value(b, EG_MODEL_KEPT, v, v, EG_PHASE_BACKWARD, &kept));
@@ -258,7 +259,7 @@ static egraph_status add_shared(builder *b, uint32_t v) {
   return add_kept(b, v, kept, *copy_of(b, v, EG_PHASE_UPDATE), more);
 }
 
-/// Lets each copy start from the entry or from the copy of any earlier phase.
+/// Lets a value start in each phase from the step's input or from any earlier phase.
 static egraph_status add_kept_copies(builder *b, uint32_t v) {
   const uint8_t every = (1u << EG_PHASE_COUNT) - 1;
   uint32_t entry = b->model->entries.data[v];
@@ -279,8 +280,8 @@ static egraph_status add_kept_copies(builder *b, uint32_t v) {
   return EGRAPH_OK;
 }
 
-/// Returns link * EG_SEAMS + seam of the link by which a user reads a value, or
-/// EG_SPACE_NONE.
+/// Returns link * EG_SEAMS + seam, where `user` reads value v across a seam between
+/// blocks, or EG_SPACE_NONE.
 static uint32_t link_of(const builder *b, uint32_t v, uint32_t user) {
   const eg_seam_links *seams = &b->space->seams;
   for (uint32_t i = 0; i < seams->len; i++)
@@ -290,7 +291,7 @@ static uint32_t link_of(const builder *b, uint32_t v, uint32_t user) {
   return EG_SPACE_NONE;
 }
 
-/// Finds the layout numbers of a strategy; *out_is_in: none of its layouts is useless.
+/// Finds the problem's numbers of a strategy's layouts; *out_is_in: all are useful.
 static egraph_status number_strategy(builder *b, const eg_space_operator *op,
                                      const eg_space_strategy *strategy, uint32_t *out,
                                      bool *out_is_in) {
@@ -348,7 +349,7 @@ static egraph_status add_model_operator(builder *b, uint32_t number) {
   return add_strategies(b, op, value->is_entry);
 }
 
-/// True when several operators may make some value, so that a value may have no reader.
+/// True when several operators may make some value: then a value may have no reader.
 static bool has_alternatives(const builder *b) {
   for (uint32_t o = 1; o < b->space->operators.len; o++)
     if (b->space->operators.data[o].value == b->space->operators.data[o - 1].value)
@@ -356,8 +357,8 @@ static bool has_alternatives(const builder *b) {
   return false;
 }
 
-/// Adds the operators that make an end of a link: one for each layout of its value, from
-/// `from` or without operands, and one for "absent".
+/// Adds the operators that make the end `end` of a link between blocks: one for each
+/// layout of its value, from `from` or without operands, and one for the layout "absent".
 static egraph_status make_end(builder *b, uint32_t end, const uint32_t *from) {
   eg_layout_problem *problem = &b->model->problem;
   uint32_t v = b->model->values.data[end].value;
@@ -378,7 +379,7 @@ static egraph_status make_end(builder *b, uint32_t end, const uint32_t *from) {
   return eg_layout_problem_add_root(problem, end, NULL, 0);
 }
 
-/// Finds the end of a link in the block that represents many, and the other end.
+/// Finds the end of a link inside the block that represents many, and the other end.
 static void sort_ends(const builder *b, uint32_t link, uint32_t seam, uint32_t *out_inner,
                       uint32_t *out_outer) {
   const uint32_t *ends =
@@ -423,8 +424,8 @@ static egraph_status add_operators(builder *b) {
 
 // ---- roots --------------------------------------------------------------------------
 
-/// Adds an output that is delivered in an allowed layout; without limits whole on every
-/// device: layout 0, all R.
+/// Adds a root (required value): an output that is delivered in an allowed layout;
+/// without limits whole on every device (layout 0, all R).
 static egraph_status add_plain_root(builder *b, uint32_t output) {
   uint32_t v = output_value(b, output);
   b->needs.len = 0;
@@ -441,9 +442,9 @@ static egraph_status add_plain_root(builder *b, uint32_t output) {
                                     b->needs.data, (uint32_t)b->needs.len);
 }
 
-/// True when a value may leave in a layout. No value enters as a partial sum; therefore
-/// no value leaves as one, even if the step does not use its entry. Exception: a sum over
-/// micro-batches, which begins as zero on every device.
+/// True when a value may leave the step in a layout. No value enters as a partial sum;
+/// therefore none leaves as one, even if the step does not use the input that it becomes.
+/// Exception: a sum over micro-batches begins as zero on every device.
 static bool may_leave(const builder *b, uint32_t v, uint32_t layout, bool is_sum) {
   const eg_layout *l = &eg_plan_space_layouts(b->space, v)->layouts.data[layout];
   for (uint32_t a = 0; a < b->space->mesh.axis_count; a++)
@@ -504,8 +505,8 @@ static egraph_status forbid_places(builder *b, uint32_t value) {
   return EGRAPH_OK;
 }
 
-/// True when a value needs no limits of its own: an exit has the layout of its entry, and
-/// a handed-over value the layout of a copy.
+/// True when other values limit the layouts of a problem value: a value for the next step
+/// has the layout of its input, a value handed to another block that of a copy.
 static bool is_unlimited(const builder *b, uint32_t value) {
   eg_model_role role = b->model->values.data[value].role;
   return role == EG_MODEL_EXIT || role == EG_MODEL_HANDED;
@@ -540,8 +541,8 @@ void eg_plan_model_price_memory(eg_plan_model *model, const double *price) {
       double seconds = 0;
       for (uint32_t r = 0; r < p->memory_rows; r++)
         seconds += price[r] * p->memory[r].data[s];
-      // Adds the seconds of one of the equal blocks: the problem multiplies costs by
-      // cost_times.
+      // Adds the seconds of one of the equal blocks: the problem multiplies costs
+      // by cost_times.
       p->cost.data[s] +=
           seconds * p->memory_times.data[value] / p->cost_times.data[value];
     }

@@ -1,4 +1,4 @@
-// A plan space as a layout problem.
+// Turns a plan space (values, layouts, operators) into a layout problem.
 //
 // A value that is used in a later phase than its own has a copy there, which was kept (a
 // stash for backward, the sum of a gradient over the micro-batches). An operator keeps
@@ -27,7 +27,7 @@
 #include "optimize/model/plan_limits.h"
 #include "optimize/space/plan_space.h"
 
-/// Ends of a link over a seam.
+/// The two ends of a value that one block hands to the next: made there, read here.
 enum { EG_LINK_MADE_END, EG_LINK_READ_END, EG_LINK_ENDS };
 
 typedef enum eg_model_role {
@@ -38,7 +38,7 @@ typedef enum eg_model_role {
   EG_MODEL_HANDED // over a seam
 } eg_model_role;
 
-/// The meaning of a value of the problem.
+/// The meaning of a value of the layout problem: a role and a value of the plan space.
 typedef struct eg_model_value {
   eg_model_role role;
   uint32_t value;   // of the space
@@ -57,32 +57,32 @@ typedef struct eg_plan_model {
   eg_u32s moves;          // [problem arcs] of the value's layout graph
   eg_u32s copies;         // [space values][3 phases] problem value, or EG_SPACE_NONE
   eg_u32s entries;        // [space values] likewise
-  // [links of seams][EG_SEAMS] The problem value that is handed over; in an open model
-  // [links of seams][EG_SEAMS][EG_LINK_ENDS]
+  // [links between blocks][EG_SEAMS] The problem value that is handed over; in an open
+  // model [links between blocks][EG_SEAMS][EG_LINK_ENDS]
   eg_u32s handed;
   eg_layout_seam_list seams; // of an open model
 } eg_plan_model;
 
 egraph_status eg_plan_model_init(eg_plan_model *model, egraph_allocator alloc,
                                  const eg_plan_space *space);
-/// Builds the model without layouts and moves that the limits exclude; does not keep
-/// the limits.
+/// Builds the model without the layouts and moves that `limits` exclude; does not
+/// store `limits`.
 egraph_status eg_plan_model_init_within(eg_plan_model *model, egraph_allocator alloc,
                                         const eg_plan_space *space,
                                         const eg_plan_limits *limits);
-/// Builds the open model of a folded step (space->can_be_cut), for a bound of the whole
-/// step. It has no limit of memory.
+/// Builds the model of a folded step in which the blocks meet independently
+/// (space->can_be_cut), for a bound of the whole step. It has no limit of memory.
 egraph_status eg_plan_model_init_open(eg_plan_model *model, egraph_allocator alloc,
                                       const eg_plan_space *space,
                                       const eg_plan_limits *limits);
 void eg_plan_model_deinit(eg_plan_model *model);
-/// Sets the bytes that a device may keep at the end of any phase.
+/// Sets the bytes that a device may store for later phases at the end of any phase.
 void eg_plan_model_limit_memory(eg_plan_model *model, double bytes);
-/// Removes limits of memory, and adds the memory at prices ([memory rows], seconds of a
-/// byte) to the costs.
+/// Removes limits of memory, and adds the stored bytes at prices ([memory rows], seconds
+/// of a byte) to the costs.
 void eg_plan_model_price_memory(eg_plan_model *model, const double *price);
-/// Returns the scratch memory of a strategy, or of an arc of a value: bytes that its step
-/// takes besides operands and results.
+/// Return the scratch memory of a strategy, or of an arc of a value: the bytes that its
+/// plan step takes besides operands and results.
 static inline double eg_plan_model_strategy_scratch(const eg_plan_model *model,
                                                     uint32_t strategy) {
   uint32_t s = model->strategies.data[strategy];
@@ -94,7 +94,7 @@ static inline double eg_plan_model_arc_scratch(const eg_plan_model *model, uint3
       eg_plan_space_layouts(model->space, model->values.data[value].value);
   return graph->moves.data[model->moves.data[arc]].scratch;
 }
-/// Returns the number in the space of layout `number` of a problem value.
+/// Returns the plan space's number for layout `number` of a problem value.
 static inline uint32_t eg_plan_model_layout(const eg_plan_model *model, uint32_t value,
                                             uint32_t number) {
   return model->layouts.data[model->values.data[value].layouts + number];

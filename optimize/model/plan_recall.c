@@ -1,6 +1,6 @@
-// Finds the plan's graph from its leaves: the class of a node is the class of its term.
-// The strategy of a step is the strategy with the layouts of its states. In a later phase
-// a value starts from the earlier state that the phase uses first.
+// Finds the values of an existing plan in the e-graph, from inputs and weights on. A step
+// has the strategy with the layouts of its operands and results. In a later phase a value
+// starts from the earlier layout that the phase uses first.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/model/plan_recall.h"
 
@@ -14,9 +14,9 @@
 
 // ---- solutions of another model -------------------------------------------------------
 
-// Models of one space have the same values in the same order, with any limits.
+// All models of one plan space, with any limits, have the same values in the same order.
 
-/// Returns the value to which a place belongs.
+/// Returns the value to which a place (index over all layouts of all values) belongs.
 static uint32_t value_of_place(const eg_layout_problem *problem, uint32_t place) {
   const eg_u32s *begin = &problem->place_begin;
   uint32_t low = 0, high = (uint32_t)begin->len - 1;
@@ -109,7 +109,7 @@ static uint32_t copy_of(const recaller *r, uint32_t v, eg_phase phase) {
   return r->model->copies.data[(size_t)v * EG_PHASE_COUNT + phase];
 }
 
-/// Returns the number of a state's layout among the layouts of a space value, or NONE.
+/// Returns the number of a state's layout among a space value's layouts, or NONE.
 static uint32_t state_layout(const recaller *r, uint32_t v, uint32_t state) {
   eg_layout layout =
       eg_unit_axes_narrow(&plan_state(r, state)->layout, &r->plan->mesh, &r->space->mesh);
@@ -118,7 +118,7 @@ static uint32_t state_layout(const recaller *r, uint32_t v, uint32_t state) {
 
 // ---- values ---------------------------------------------------------------------------
 
-/// Finds the space value that a node makes (a tuple for several results), or NONE.
+/// Finds the plan space's value that a node makes (a tuple for several results), or NONE.
 static egraph_status find_node(recaller *r, const eg_graph_node_info *node,
                                uint32_t *out) {
   uint32_t *operands;
@@ -168,7 +168,7 @@ static void choose_strategy(recaller *r, uint32_t problem_value, uint32_t strate
   r->strategy->data[r->first + problem_value] = strategy;
 }
 
-/// Chooses the strategy of a problem value that has number `spread` in the space.
+/// Chooses for a problem value the strategy whose number in the plan space is `spread`.
 static void choose_spread(recaller *r, uint32_t problem_value, uint32_t spread) {
   for (uint32_t i = r->op_begin.data[problem_value];
        i < r->op_begin.data[problem_value + 1]; i++) {
@@ -179,7 +179,7 @@ static void choose_spread(recaller *r, uint32_t problem_value, uint32_t spread) 
   }
 }
 
-/// Chooses to keep a problem value from another value in a layout of the space.
+/// Chooses to store a problem value from the value `from`, in a layout of the space.
 static void choose_kept(recaller *r, uint32_t problem_value, uint32_t from,
                         uint32_t layout) {
   for (uint32_t i = r->op_begin.data[problem_value];
@@ -219,14 +219,14 @@ static bool is_planned_node(const recaller *r, const eg_space_operator *op,
   return true;
 }
 
-/// True when an operator is a part of this tuple: a value may be in several tuples.
+/// True when an operator takes an element of this tuple: values may be in several.
 static bool is_part_of(const recaller *r, const eg_space_operator *op, uint32_t tuple) {
   return eg_engine_term(eg_plan_space_engine(r->space), op->node).op == EG_OP_PART &&
          r->space->inputs.data[op->inputs] == tuple;
 }
 
-/// Chooses the strategy of the space that makes a value from these states; without a
-/// node, as a part of a tuple.
+/// Chooses the strategy of the plan space that makes a value from these states; without a
+/// node, the value is an element of a tuple.
 static void recall_made(recaller *r, uint32_t v, const eg_graph_node_info *node,
                         uint32_t tuple, const uint32_t *states, uint32_t result) {
   for (uint32_t o = r->space->first_operator.data[v];
@@ -256,8 +256,8 @@ static egraph_status recall_node(recaller *r, const eg_plan_step *step) {
   return EGRAPH_OK;
 }
 
-/// Notes that a phase uses a state; if the state was made before the phase, the value
-/// starts from it.
+/// Notes that a phase uses a state (a value in a layout); if the state was made before
+/// the phase, the value's copy in the phase starts from it.
 static void note_use(recaller *r, uint32_t state, eg_phase phase) {
   const eg_plan_state *mine = plan_state(r, state);
   uint32_t v = r->value.data[mine->value.id];
@@ -302,7 +302,7 @@ static void recall_entries(recaller *r) {
   }
 }
 
-/// Returns the value that FORWARD keeps for both later phases, or NONE.
+/// Returns the problem value that FORWARD stores for both later phases, or NONE.
 static uint32_t shared_of(const recaller *r, uint32_t v) {
   uint32_t copy = copy_of(r, v, EG_PHASE_BACKWARD);
   if (copy == EG_SPACE_NONE) return NONE;
@@ -338,7 +338,7 @@ static void recall_copy(recaller *r, uint32_t v, eg_phase phase) {
 
 // ---- the whole ------------------------------------------------------------------------
 
-/// True when a layout of the plan is whole along all axes that the space lacks.
+/// True when a layout is whole along all axes of the plan that the space's mesh lacks.
 static bool has_axes_of(const recaller *r, const eg_layout *layout) {
   const eg_mesh *whole = &r->plan->mesh, *mine = &r->space->mesh;
   eg_layout narrow = eg_unit_axes_narrow(layout, whole, mine);

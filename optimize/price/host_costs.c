@@ -11,7 +11,7 @@
 
 // ---- entries ------------------------------------------------------------------------
 
-// Keys of entries: (exchange all-reduce :devices 2 :bytes 4096 :ranks 4 :channel local)
+// Database keys: (exchange all-reduce :devices 2 :bytes 4096 :ranks 4 :channel local)
 enum { KEY_BYTES = 128, WORD_BYTES = 32 };
 
 static void print_key(char out[KEY_BYTES], const eg_exchange_point *point,
@@ -43,7 +43,7 @@ typedef struct reading {
 } reading;
 EG_OWNER_DEFINE_STATIC(reading, (eg_exchange_points, points))
 
-/// Reads an entry; skips entries with other keys.
+/// Reads a database entry; skips entries that are no exchanges of this host.
 static egraph_status read_entry(void *user, const eg_profile_entry *entry) {
   reading *r = user;
   char name[WORD_BYTES], key[KEY_BYTES];

@@ -51,17 +51,18 @@ typedef struct eg_host_exchanges {
 } eg_host_exchanges;
 EG_OWNER_DEFINE_STATIC(eg_host_exchanges, (eg_fitted_exchanges, curves))
 
-/// Reads and fits the measurements in the database; there are none in a missing database.
+/// Reads measured exchanges from the database and fits curves; a missing database
+/// has none.
 egraph_status eg_host_exchanges_load(eg_host_exchanges *out, egraph_allocator alloc,
                                      const eg_host_costs *host, const char *channel,
                                      uint32_t ranks);
-/// Replaces the entries of these points in the database, and the factor by which
+/// Replaces the measurements of these points in the database, and the factor by which
 /// exchanges slow computing (0: keeps the factor). Fails with EGRAPH_E_ARGUMENT without a
 /// database that can be written.
 egraph_status eg_host_exchanges_store(egraph_allocator alloc, const eg_host_costs *host,
                                       const char *channel, uint32_t ranks,
                                       const eg_exchange_points *points, double beside);
-/// Appends the clauses for a link in a machine file.
+/// Appends the measured exchanges as clauses of a link in a machine file.
 egraph_status eg_host_exchanges_print(const eg_host_exchanges *exchanges,
                                       const char *link, eg_text *text);
 

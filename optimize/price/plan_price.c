@@ -105,7 +105,7 @@ uint64_t eg_constant_operands(uint64_t constants, uint32_t count) {
   return 0;
 }
 
-/// Returns the mask of operands that exist before a run. `ahead`: eg_plan_ahead.
+/// Returns a mask of operands that exist before a run. `ahead`: eg_plan_ahead.
 static uint64_t constants_of(const eg_plan *plan, const eg_plan_step *step,
                              uint32_t count, const bool *ahead) {
   uint64_t mask = 0;

@@ -9,7 +9,7 @@
 /// Types of the operands or results of a node.
 EG_VEC_DEFINE(eg_types, eg_type);
 
-/// Returns the priced part of an opaque node.
+/// Returns the attributes and bytes by which an opaque (unknown) operator is priced.
 eg_node_spec eg_graph_opaque_spec(const eg_graph *graph, eg_graph_node node);
 /// Calls `visit` for every node that runs at run time; nodes on weights alone
 /// are skipped.
@@ -17,10 +17,10 @@ egraph_status eg_graph_visit_specs(const eg_graph *graph, egraph_allocator alloc
                                    egraph_status (*visit)(void *user, eg_graph_node node,
                                                           const eg_node_spec *spec),
                                    void *user);
-/// Notes every cost of the graph for measurement.
+/// Asks the cost model to measure every cost of the graph that it lacks.
 egraph_status eg_graph_request_costs(const eg_graph *graph, egraph_allocator alloc,
                                      eg_cost_model *costs);
-/// The seconds of a node that no back-end runs.
+/// The assumed seconds of a node that no back-end can run.
 #define EG_UNPRICED_SECONDS 1.0
 
 /// Sums the costs of the graph's nodes, in seconds.

@@ -1,5 +1,5 @@
-// The database has costs of messages as entries of the pseudo-operator "message", which
-// cost models skip. The entries name the way in which ranks wait, because the time
+// The profile database has costs of messages as entries of the pseudo-operator "message",
+// which cost models skip. The entries name how ranks wait for a message, because the time
 // depends on it.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/price/target_machine.h"
@@ -17,7 +17,7 @@
 
 // Messages are measured between at most this many ranks.
 enum { MAX_PROBED_RANKS = 16 };
-// Operators with larger estimates are not measured.
+// Operators with larger estimates (seconds of a run, bytes of tensors) are not measured.
 static const double MOST_SECONDS = 0.5, MOST_BYTES = 1 << 30;
 static const double PRICING_SECONDS = 30.0; // time for measuring while a plan is priced
 
@@ -98,7 +98,7 @@ static egraph_status probe_operator(void *self, const eg_node_spec *spec, double
   return EGRAPH_OK;
 }
 
-/// Prints the figures, then the measured exchanges.
+/// Prints the machine file of this host: its figures, then the measured exchanges.
 static egraph_status print_host(eg_text *text, egraph_allocator alloc,
                                 const eg_host_costs *costs, const char *name,
                                 uint32_t ranks) {
@@ -214,7 +214,7 @@ egraph_status eg_target_price_plan(eg_plan *plan, egraph_allocator alloc,
 
 // ---- figures of this host -------------------------------------------------------------
 
-/// A graph bound by computing, one bound by memory, and one bound by neither.
+/// Test graphs to measure a host: limited by computing, by memory, and by neither.
 static const char *const WORKS[] = {
     "(egraph-graph 1)(input a \"float32[512,512]\")(input b \"float32[512,512]\")"
     "(let y (matmul a b))(output y)",

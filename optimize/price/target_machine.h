@@ -26,9 +26,9 @@ typedef struct eg_target_machine {
 } eg_target_machine;
 
 /// Opens the machine of a target: this host, measured if `costs` (may be NULL) allow it,
-/// otherwise with the costs that they have; or another machine, with the entries of its
-/// device in the database of the costs. `target` is zeros, except `stop` and its user,
-/// and must not move. Operators that would take long, or much memory, are never measured.
+/// otherwise with the known costs in `costs`; or another machine, with the measurements
+/// of its device in their database. `target` is zeros, except `stop` and its user, and
+/// must not move. Operators that would take long, or much memory, are never measured.
 /// Fails as eg_machine_load and eg_cost_model_create do; eg_target_machine_close follows
 /// in any case.
 egraph_status eg_target_machine_open(eg_target_machine *target, egraph_allocator alloc,
@@ -36,8 +36,8 @@ egraph_status eg_target_machine_open(eg_target_machine *target, egraph_allocator
                                      const eg_host_costs *costs);
 void eg_target_machine_close(eg_target_machine *target);
 
-/// Prices the steps of a plan that passes eg_plan_check for a target, with at most half a
-/// minute of measuring. On failure the plan keeps its prices.
+/// Prices the steps of a plan, which passes eg_plan_check, on a target machine, with at
+/// most half a minute of measuring. On failure the plan keeps its prices.
 egraph_status eg_target_price_plan(eg_plan *plan, egraph_allocator alloc,
                                    const egraph_target *options,
                                    const eg_host_costs *costs, double *out_memory_bytes);

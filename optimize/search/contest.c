@@ -23,7 +23,7 @@ static bool is_after_search(const eg_planner *p) {
   return p->stage >= EG_PLANNER_CONTESTING;
 }
 
-/// True when the plan may be dearer than a baseline.
+/// True in stages of the planner in which its plan may still be dearer than a baseline.
 static bool may_be_dearer(const eg_planner *p) {
   return p->stage <= EG_PLANNER_SEEDING_VARIANTS || p->stage == EG_PLANNER_CONTESTING;
 }
@@ -94,8 +94,8 @@ egraph_status eg_planner_let_win(eg_planner *p, const char *name, eg_fitted_plan
 
 // ---- one baseline -------------------------------------------------------------------
 
-// Shares of the steps of all stages for the baselines together, and for each at most; the
-// least steps of each if work is ample (otherwise in proportion); and the gap at which
+// Shares of the work of all stages: for the baselines together, and at most for each; the
+// least work of each if work is ample (otherwise in proportion); and the gap at which
 // they stop.
 typedef struct contest_budget {
   double together, each, least_steps, gap;
@@ -105,8 +105,8 @@ static const contest_budget ROUGH = {0.15, 1, 1e8, 0.01},
                             FINE = {0.4, 0.04, 0, 0},
                             CHEAPEST_AGAIN = {INFINITY, 0.04, 0, 0},
                             AFTER_SEARCH = {0.1, 1, 2.5e8, 0};
-// Shares of the time limit, by stage. After this time no baseline is begun, because a
-// step may take much longer than expected.
+// Shares of the time limit, by stage of the planner. After this time no baseline is
+// begun, because a baseline may take much longer than expected.
 static const double CLOCK_SHARE[] = {[EG_PLANNER_SEEDING] = 0.4,
                                      [EG_PLANNER_SEEDING_VARIANTS] = 0.6,
                                      [EG_PLANNER_CONTESTING] = 1.0,
@@ -117,7 +117,7 @@ enum { FIRST = 3 }; // baselines planned at any time while there is no plan
 // Planning without the limit of memory gives up after this share of the time.
 static const double LIFTED_SHARE = 0.5;
 
-/// Returns the steps of each of `count` baselines.
+/// Returns the limit of work for each of `count` baselines.
 static double steps_of_each(const eg_planner *p, const contest_budget *budget,
                             size_t count) {
   const eg_layout_options *asked = &p->budget;
@@ -143,7 +143,7 @@ static bool is_settled(const eg_planner *p, const eg_contender *c) {
   return is_proven || !is_wanted;
 }
 
-/// True when the next baseline is planned even if the time is over.
+/// True when a baseline is planned even if the time is over: none has given a plan yet.
 static bool is_first(const eg_planner *p) {
   return isinf(p->out->cost) && p->tries < FIRST;
 }
@@ -184,7 +184,7 @@ static egraph_status try_baseline(eg_planner *p, eg_competition *competition,
   return may_be_dearer(p) ? eg_planner_let_win(p, name, &plan) : EGRAPH_OK;
 }
 
-/// Plans a baseline in `steps`, unless it is settled or the time is over.
+/// Plans a baseline in `steps` of work, unless its result is final or the time is over.
 static egraph_status try_open(eg_planner *p, eg_competition *competition, eg_contender *c,
                               double steps) {
   if (is_settled(p, c) || p->is_cancelled || is_given_up(p)) return EGRAPH_OK;
@@ -202,7 +202,7 @@ static egraph_status try_open(eg_planner *p, eg_competition *competition, eg_con
   return try_baseline(p, &own, c, steps);
 }
 
-/// Plans each baseline that is not settled.
+/// Plans each baseline whose result is not yet final.
 static egraph_status try_all(eg_planner *p, eg_competition *competition,
                              const contest_budget *budget) {
   eg_competition own = *competition;

@@ -41,7 +41,7 @@ bool eg_fit_is_within(const eg_fitter *f, const eg_fit_attempt *a) {
   return a->is_solved && a->peak <= f->limit;
 }
 
-/// Returns the memory row to lower for a peak: the end of the phase with the peak.
+/// Returns the memory row whose limit to lower for a peak: the end of the peak's phase.
 static uint32_t row_of_peak(const eg_fitter *f, const eg_plan *plan,
                             const eg_plan_summary *summary, const eg_fit_rows *kept) {
   if (f->rows == 1 || summary->peak_step >= plan->steps.len) return 0;
@@ -54,8 +54,8 @@ static uint32_t row_of_peak(const eg_fitter *f, const eg_plan *plan,
   return kept->at[1] > kept->at[0] ? 1 : 0;
 }
 
-/// True when a solution is cheaper than the best, or as cheap, up to rounding, with a
-/// lower peak.
+/// True when a solution is cheaper than the best so far, or as cheap, up to rounding,
+/// with a lower peak of memory.
 static bool is_better_solution(eg_fitter *f, const eg_layout_solution *solution,
                                const eg_fit_attempt *a) {
   bool is_cheaper = solution->cost < f->least_cost * (1 - EG_PROVEN_GAP);

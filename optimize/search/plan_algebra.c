@@ -11,8 +11,8 @@
 #include "optimize/search/budget.h"
 #include "optimize/search/plan_fit.h"
 
-/// Replaces the allowed nodes by the nodes of a solution; `strategy` is by value of the
-/// model's problem.
+/// Replaces the allowed e-nodes by the e-nodes that a solution uses; `strategy` is by
+/// value of the model's problem.
 static void note_nodes(eg_plan_algebra *algebra, const eg_plan_model *model,
                        const eg_u32s *strategy) {
   const eg_layout_problem *problem = &model->problem;
@@ -110,10 +110,10 @@ egraph_status eg_plan_algebra_fix(const eg_plan_algebra *algebra, eg_plan_model 
 //   a plan of the graph as it was given ---> algebra in its layouts -> layouts ...
 //
 // No solution is worse than the solution before; the solver begins with the last one.
-// Both steps solve the whole problem with parts forbidden, therefore strategies have the
-// same numbers in all steps.
+// Both alternating steps solve the whole problem with choices forbidden, therefore
+// strategies have the same numbers in all steps.
 
-// Share of the remaining work and time for a step, and its gap.
+// Share of the remaining work and time for an alternating step, and its gap.
 static const double STEP_SHARE = 0.5, STEP_GAP = 0.002;
 static const double WORTHWHILE = 1e-4; // relative gain that justifies another round
 enum { MOST_ROUNDS = 4 };
@@ -139,7 +139,7 @@ static egraph_status keep_improvement(improver *m, const eg_plan_model *model,
   return EGRAPH_OK;
 }
 
-/// Finds the cheapest plan whose peak is also within the limit.
+/// Finds the cheapest plan whose peak of memory is also within the limit.
 static egraph_status solve_within_limit(improver *m, eg_plan_model *model) {
   EG_OWNED(eg_fitted_plan, plan);
   eg_layout_options options = *m->layout;
@@ -167,7 +167,8 @@ static egraph_status fix_layouts(improver *m, eg_plan_model *model) {
   return EGRAPH_OK;
 }
 
-/// Improves one side while the other is fixed: the layouts, or the algebra.
+/// Improves the graph in fixed layouts (`holds_layouts`), or the layouts of a
+/// fixed graph.
 static egraph_status improve_one_side(improver *m, bool holds_layouts) {
   EG_OWNED(eg_plan_model, model);
   EG_TRY(eg_plan_model_init(&model, m->alloc, m->space));

@@ -6,7 +6,7 @@
 
 // ---- statements about one axis; $ is its name ---------------------------------------
 
-// The batch dimension is split and stays split: no activation is gathered.
+// Data parallelism: the batch dimension stays split; no activation is gathered.
 #define SPLIT_BATCHES                                                                    \
   "(pin (all batches) $=S0)\n"                                                           \
   "(forbid (all batches) all-gather all-to-all (axis $))\n"                              \
@@ -17,7 +17,7 @@
 #define WHOLE_GRADIENTS                                                                  \
   "(forbid (all gradients) S (axis $))\n"                                                \
   "(forbid (all sums) S (axis $))\n"
-// Gradients are kept whole, and may be split while the update reduces them.
+// Gradients are whole after backward, and may be split while the update reduces them.
 #define KEPT_WHOLE_GRADIENTS                                                             \
   "(forbid (all gradients) S (axis $) (phase backward))\n"                               \
   "(forbid (all sums) S (axis $) (phase backward))\n"
@@ -107,7 +107,7 @@ static bool equals(const char *text, size_t length, const char *name) {
   return strlen(name) == length && memcmp(text, name, length) == 0;
 }
 
-/// Reads "gpu=zero-1".
+/// Reads an axis with its role in a baseline, for example "gpu=zero-1".
 static bool read_role(const char *text, size_t length, const eg_mesh *mesh,
                       uint8_t role[EG_MAX_MESH_AXES]) {
   const char *middle = memchr(text, '=', length);

@@ -1,6 +1,6 @@
-// The plans that people write by hand, as constraints (plan_constraints.h): the planner
-// solves a restricted problem; there are no templates. A baseline gives every axis of the
-// mesh one role; the well-known ones have names.
+// Plans that people write by hand (data parallel, ZeRO, Megatron), as constraints
+// (plan_constraints.h): the planner solves a restricted problem; there are no templates.
+// A baseline gives every axis of the mesh one role; the well-known ones have names.
 //
 //   node=8,gpu=8    data-parallel    node=data-parallel,gpu=data-parallel
 //                   megatron         node=data-parallel,gpu=tensor
@@ -12,7 +12,7 @@
 
 #include "optimize/model/plan_constraints.h"
 
-// Roles of an axis, with their spelling.
+// Roles of a mesh axis in a baseline plan, with their spelling.
 #define EG_AXIS_ROLE_LIST(X)                                                             \
   X(EG_AXIS_IDLE, "idle")          /* its devices all do the same */                     \
   X(EG_AXIS_DATA, "data-parallel") /* splits batches; weights and states are whole */    \
@@ -46,29 +46,28 @@ EG_VEC_DEFINE(eg_axis_roles_list, eg_axis_roles);
 typedef enum eg_baseline { EG_BASELINE_LIST(EG_BASELINE_ENUM) EG_BASELINES } eg_baseline;
 #undef EG_BASELINE_ENUM
 
-/// Returns the first named baseline with these roles; EG_BASELINES: none.
+/// Returns the first named baseline with these roles of axes; EG_BASELINES: none.
 eg_baseline eg_axis_roles_baseline(const eg_axis_roles *roles, const eg_mesh *mesh);
-/// Reads the name of a baseline, or "node=idle,gpu=zero-1": every axis of several devices
-/// once. The roles are those of the mesh without axes of one device. Fails with
-/// EGRAPH_E_ARGUMENT.
+/// Reads the name of a baseline, or "node=idle,gpu=zero-1" with every axis of several
+/// devices once. Axes of one device get no role. Fails with EGRAPH_E_ARGUMENT.
 egraph_status eg_axis_roles_parse(const char *text, const eg_mesh *mesh,
                                   eg_axis_roles *out);
-/// Appends the name, or the axes with their roles; parsing the text gives the same roles.
+/// Appends the baseline's name, or axes with roles; parsing it gives the same roles.
 egraph_status eg_axis_roles_print(eg_text *text, const eg_axis_roles *roles,
                                   const eg_mesh *mesh);
 /// Writes the text of eg_axis_roles_print into `size` characters; "" if it does not fit.
 egraph_status eg_axis_roles_name(egraph_allocator alloc, const eg_axis_roles *roles,
                                  const eg_mesh *mesh, size_t size, char *out);
 
-/// True when every axis is idle or free, and at least one is free: this plans for
+/// True when every axis is idle or "any", and at least one "any": a plan for
 /// fewer devices.
 bool eg_axis_roles_are_free(const eg_axis_roles *roles);
 
 /// Appends the baselines of a mesh, those with more idle axes first: they are smaller
 /// problems. With more than two axes, only baselines with a name, or with roles in the
 /// order of EG_AXIS_ROLE_LIST from the outermost (slowest) axis inwards, are appended.
-/// Axes are free ("any") only beside idle ones, which is planning for fewer devices. No
-/// baseline has two stages of ZeRO. Without gradients, stages 1 and 2 equal data
+/// Axes have the role "any" only beside idle ones, which is planning for fewer devices.
+/// No baseline has two stages of ZeRO. Without gradients, stages 1 and 2 equal data
 /// parallelism and are left out; with one micro-batch, stage 2 next to other roles
 /// exchanges the same as stage 1 and is left out.
 egraph_status eg_baselines_of_mesh(const eg_mesh *mesh, bool has_gradients,

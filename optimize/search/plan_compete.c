@@ -1,5 +1,5 @@
-// Every entry point turns the user's constraints into limits, builds a model within these
-// limits, and solves it.
+// Every public function of this file turns the user's constraints into limits, builds a
+// model within these limits, and solves it.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_compete.h"
 
@@ -19,7 +19,7 @@
 
 // ---- one problem --------------------------------------------------------------------
 
-/// Solves, beginning with the seed unless the options have an incumbent.
+/// Solves the problem, beginning with the seed plan unless there is an incumbent.
 static egraph_status fit(const eg_competition *c, eg_plan_model *model,
                          eg_fitted_plan *out) {
   eg_layout_options layout = c->layout;
@@ -45,7 +45,7 @@ static egraph_status solve_within(const eg_competition *c, const eg_plan_limits 
   EG_TRY(fit(c, &model, out));
   bool is_too_large = out->status == EG_LAYOUT_NO_MEMORY || out->least_memory > 0;
   if (!c->beyond_memory || out->has_plan || !is_too_large) return EGRAPH_OK;
-  // If nothing fits, finds the cost of a plan without the limit.
+  // If no plan fits in memory, finds the cost of a plan without the limit.
   const eg_layout_status why = out->status;
   double least_memory = out->least_memory;
   eg_plan_model_limit_memory(&model, INFINITY);
@@ -74,7 +74,7 @@ static egraph_status try_first(const eg_competition *c, size_t count,
   return EGRAPH_OK;
 }
 
-/// Finds by bisection the first statement that leaves no plan, and fails with its name;
+/// Finds by bisection the first statement that leaves no plan, and fails with its text;
 /// OK: no statement is the cause. More statements never allow more plans.
 static egraph_status blame(const eg_competition *c) {
   size_t possible = 0, impossible = c->constraints->rows.len;
@@ -109,7 +109,7 @@ static bool is_unconstrained(const eg_competition *c) {
   return c->constraints == NULL || c->constraints->rows.len == 0;
 }
 
-/// The user's constraints as limits.
+/// The user's constraints as limits of the layouts and moves of each value.
 typedef struct demands {
   eg_plan_limits limits;
   const eg_plan_limits *held; // NULL: there are none
@@ -139,7 +139,7 @@ egraph_status eg_compete_search(const eg_competition *competition, eg_fitted_pla
   return is_blamed ? blame(competition) : EGRAPH_OK;
 }
 
-/// Makes the plan of an answer: its strategies, and the arcs of least cost between them.
+/// Makes the plan of a searcher's strategies, with the cheapest moves between layouts.
 static egraph_status emit_answer(const eg_competition *c, const eg_plan_model *model,
                                  const uint32_t *strategy, eg_fitted_plan *out) {
   EG_OWNED(eg_layout_solution, solution);
@@ -260,9 +260,9 @@ static egraph_status solve_priced(const eg_competition *c, const eg_plan_limits 
   return EGRAPH_OK;
 }
 
-// The prices of the two mates differ from the best price by MATE_STEP. Each price is at
-// least TIE_PRICE of the highest: then plans of equal cost keep less in rows that do not
-// bind.
+// The memory prices of the two plans to be mixed differ from the best price by MATE_STEP.
+// Each price is at least TIE_PRICE of the highest: then plans of equal cost store less in
+// memory rows that do not bind.
 static const double MATE_STEP = 0.03, TIE_PRICE = 1e-3;
 
 static egraph_status solve_mates(const eg_competition *c, const eg_plan_limits *limits,
@@ -296,7 +296,7 @@ egraph_status eg_compete_mates(const eg_competition *competition, const double *
 
 // ---- baselines ----------------------------------------------------------------------
 
-/// Adds the user's constraints, then the roles as far as the constraints allow them.
+/// Adds the user's constraints, then the roles of the axes as far as these allow them.
 static egraph_status add_baseline(const eg_competition *c, const eg_axis_roles *roles,
                                   eg_plan_limits *limits) {
   EG_LOCAL(eg_plan_constraints, mine, c->alloc);
@@ -310,7 +310,7 @@ static const eg_type *space_value_type(const eg_competition *c, uint32_t v) {
   return &eg_plan_space_layouts(c->space, v)->type;
 }
 
-/// Notes a batch whose size the axes that split batches do not divide together.
+/// Reports a batch size that the axes which split batches do not divide together.
 static void check_batches(const eg_competition *c, const eg_plan_limits *limits,
                           const eg_axis_roles *roles, eg_baseline_obstacle *out) {
   uint32_t parts = 1;
@@ -339,7 +339,7 @@ static bool some_divides(const eg_competition *c, const eg_plan_limits *limits,
   return !is_there;
 }
 
-/// Notes an axis whose role splits weights, states or gradients, if it divides none.
+/// Reports an axis whose role splits weights, states or gradients, if it divides none.
 static void check_weights(const eg_competition *c, const eg_plan_limits *limits,
                           const eg_axis_roles *roles, eg_baseline_obstacle *out) {
   for (uint32_t a = 0; a < roles->axis_count; a++) {

@@ -25,33 +25,33 @@ typedef struct eg_competition {
   const eg_plan_choices *seed; // to begin the search with; NULL: none
 } eg_competition;
 
-// The functions that find a plan fill an initialized eg_fitted_plan.
+// The functions below that find a plan fill an initialized eg_fitted_plan.
 
 /// Finds the cheapest plan. Fails with EGRAPH_E_ARGUMENT when the constraints leave no
 /// plan, naming the first statement after which there is none.
 egraph_status eg_compete_search(const eg_competition *competition, eg_fitted_plan *out);
-/// Does the same, but reports a missing plan as a result.
+/// Finds the cheapest plan, like eg_compete_search, but a missing plan is a result.
 egraph_status eg_compete_given(const eg_competition *competition, eg_fitted_plan *out);
-/// Runs another searcher and takes its plan, even if it does not fit. `question` is
-/// complete except for the model. The status is UNKNOWN if the searcher finds no plan.
-/// Fails as eg_compete_search and the search do.
+/// Runs the search of another algorithm and takes its plan, even if that does not fit in
+/// memory. `question` is complete except for the model. The status is UNKNOWN if the
+/// search finds no plan. Fails as eg_compete_search and the search do.
 egraph_status eg_compete_by(const eg_competition *competition,
                             const eg_plan_searcher *searcher,
                             const eg_plan_question *question, eg_fitted_plan *out,
                             eg_plan_searched *out_searched);
 /// Bounds all plans of the whole step (plan_folded.h), within the time of the options.
-/// Begins with `price` ([memory rows]), the prices that a search found; `cost` is the
-/// cost of the plan that this search found, which limits the bound, or INFINITY.
-/// `may_bind`: the limit of memory may bind.
+/// Begins with `price` ([memory rows]), the memory prices that a search found; `cost` is
+/// the cost of that search's plan, which limits the bound, or INFINITY. `may_bind`: the
+/// limit of memory may bind.
 egraph_status eg_compete_cut(const eg_competition *competition, const double *price,
                              double cost, bool may_bind, eg_cut *out);
-/// Bounds the plans in a small share of the limits, to decide if a search below `ceiling`
-/// seconds is of use. `is_folded`: the bound is for the whole step.
+/// Computes a rough bound, to decide if a search for plans cheaper than `ceiling` seconds
+/// is of use. `is_folded`: the bound is for the whole step.
 egraph_status eg_compete_probe(const eg_competition *competition, double ceiling,
                                bool is_folded, double *out);
 enum { EG_MATE_SMALL, EG_MATE_CHEAP, EG_MATES };
 /// Finds the cheapest plans with priced, unlimited memory, at prices slightly above and
-/// slightly below `best` ([memory rows], seconds of a byte). *out_has: both were found.
+/// slightly below `best` ([memory rows], seconds of a byte). *out_has: both exist.
 egraph_status eg_compete_mates(const eg_competition *competition, const double *best,
                                eg_emitted_plan mates[EG_MATES], bool *out_has);
 
@@ -62,13 +62,13 @@ typedef struct eg_baseline_obstacle {
   int64_t batch;  // dimension 0 of the batches; 0: no weight divides
 } eg_baseline_obstacle;
 
-/// Finds the cheapest plan of a baseline, as far as the user's constraints allow it. With
-/// an obstacle nothing is solved: *out is INFEASIBLE.
+/// Finds the cheapest plan of a baseline, as far as the user's constraints allow it. If
+/// its axes do not divide a size, *obstacle says so and *out is INFEASIBLE.
 egraph_status eg_compete_baseline(const eg_competition *competition,
                                   const eg_axis_roles *roles,
                                   eg_baseline_obstacle *obstacle, eg_fitted_plan *out);
-/// Finds the plan of a baseline by name. Fails with EGRAPH_E_ARGUMENT also for
-/// an obstacle.
+/// Finds the plan of a named baseline. A size that its axes do not divide is
+/// an EGRAPH_E_ARGUMENT.
 egraph_status eg_compete_named(const eg_competition *competition, const char *name,
                                eg_fitted_plan *out);
 
@@ -102,8 +102,8 @@ typedef struct eg_plan_certificate {
 void eg_plan_certificate_init(eg_plan_certificate *certificate, egraph_allocator alloc);
 void eg_plan_certificate_deinit(eg_plan_certificate *certificate);
 /// Fills an empty certificate for the problem that eg_compete_search solves or, with
-/// roles, for the baseline's problem. The options' limits are for the proof. Fails with
-/// EGRAPH_E_INTERNAL where the prices contradict the plan.
+/// roles of axes, for that baseline's problem. The options' limits are for the proof.
+/// Fails with EGRAPH_E_INTERNAL where the prices contradict the plan.
 egraph_status eg_compete_certify(const eg_competition *competition,
                                  const eg_axis_roles *roles, const eg_plan_claim *claim,
                                  eg_plan_certificate *out);

@@ -1,5 +1,5 @@
-// Searches for solutions within rows for the peaks of earlier plans, then at prices of
-// kept bytes, within tighter limits of kept bytes, and at last one by one.
+// Searches for plans that fit in memory: within limits at peaks of earlier plans, at
+// prices of stored bytes, within tighter limits of stored bytes, and at last one by one.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_fit.h"
 
@@ -23,11 +23,11 @@ static const double LATER_SHARE = 0.5;  // of the remaining work, for one more s
 static const double MOST_SHARE = 2;     // of the first solution's work
 static const double TIES_SHARE = 0.5;   // likewise, for a plan of the same cost
 static const double ANY_GAP = 0.01;     // with it, the cheapest plan is not needed
-// Prices of memory: the first value of the limit, as a share of the cost; shares of the
-// remaining time and work.
+// Prices of memory: at the first price, the whole limit costs the share FIRST_WORTH of
+// the plan; other shares are of the remaining time and work.
 static const double FIRST_WORTH = 0.02, PRICE_GROWTH = 4, PRICE_SHARE = 0.1,
                     KNOWN_PRICE_SHARE = 0.06; // where a plan fits
-// A bound above this many times the free plan's cost ends the search.
+// A bound above this many times the cost without a memory limit ends the search.
 static const double MOST_WORTH = 4;
 enum { MOST_STRATEGIES = 1000, MOST_PRICES = 10 };
 static const double LEAST_KEPT = 0.4, MORE = 1.2; // of the limit
@@ -38,10 +38,10 @@ enum { MOST_STEPS = 3000000, FEW_STEPS = 300000, VISIT_STEPS = 300, WALK_WORK = 
 
 // ---- prices --------------------------------------------------------------------------
 
-// Kept bytes have a price instead of a limit: such a problem is as easy as one without
-// limits. The price rises until a plan fits; the next price is then the one at which the
-// dearest plan that was too large and the cheapest that fits cost the same (Held and Karp
-// 1971). Each price gives a bound, too.
+// Bytes stored from phase to phase have a price instead of a limit: such a problem is as
+// easy as one without limits. The price rises until a plan fits; the next price is then
+// the one at which the dearest plan that was too large and the cheapest that fits cost
+// the same (Held and Karp 1971). Each price gives a bound, too.
 
 typedef struct price_search {
   double low, high;             // prices; INFINITY: none was high enough yet
@@ -57,8 +57,8 @@ static egraph_status weigh_strategies(eg_fitter *f, const uint32_t *strategy,
   return eg_fit_weigh(f, &solution, out);
 }
 
-/// Solves with a price of the bytes kept at any time; `cost` has the costs of strategies
-/// without prices.
+/// Solves with a price of the bytes stored at any time; `cost` holds the costs of
+/// strategies without prices.
 static egraph_status try_price(eg_fitter *f, double price, const eg_doubles *cost,
                                eg_fit_attempt *out) {
   double prices[EG_LAYOUT_MEMORY_ROWS], allowed = 0;
@@ -94,7 +94,7 @@ static double sum_rows(const eg_fitter *f, const eg_fit_rows *kept) {
   return sum;
 }
 
-/// Returns the next price; negative: none is left to try.
+/// Returns the next price of memory to try; negative: none.
 static double next_price(const eg_fitter *f, const price_search *p) {
   if (isinf(p->high))
     return p->low > 0 ? PRICE_GROWTH * p->low : FIRST_WORTH * p->large.cost / f->limit;
@@ -127,7 +127,7 @@ static egraph_status search_prices(eg_fitter *f, const eg_doubles *cost,
 
 static uint32_t spare_rows(const eg_fitter *f) { return EG_LAYOUT_MEMORY_ROWS - f->rows; }
 
-/// Returns the bytes of the last plan above the limit, by the row.
+/// Returns the bytes of the last plan above the limit, as the sum in memory row `row`.
 static double row_of_large(const eg_fitter *f, const eg_peak_row *row) {
   const eg_layout_problem *p = &f->model->problem;
   double sum = 0;
@@ -141,8 +141,8 @@ static double row_of_large(const eg_fitter *f, const eg_peak_row *row) {
   return sum;
 }
 
-/// Adds a row for the bytes that every plan holds at the step of the last plan's peak, if
-/// the last plan exceeds the limit in that row. Leaves some rows for steer().
+/// Adds a memory row for the bytes that every plan holds at the last plan's peak step, if
+/// that plan exceeds it (*out_is_new: added). Leaves some of the few rows for steer().
 static egraph_status prove_peak(eg_fitter *f, bool *out_is_new) {
   *out_is_new = false;
   if (f->large.made == EG_SPACE_NONE || spare_rows(f) <= STEERING_ROWS || f->only_fitting)
@@ -159,8 +159,8 @@ static egraph_status prove_peak(eg_fitter *f, bool *out_is_new) {
   return EGRAPH_OK;
 }
 
-/// Limits the bytes at the peaks of the last plans, as far as there are rows, until a
-/// plan fits; then lowers the cost as far as these rows allow.
+/// Limits the bytes at the peaks of the last plans, as far as the problem has free memory
+/// rows, until a plan fits; then lowers the cost as far as these limits allow.
 static egraph_status steer(eg_fitter *f, const eg_fit_attempt *first) {
   eg_layout_problem *problem = &f->model->problem;
   uint32_t spare = spare_rows(f), used = 0;
@@ -187,8 +187,8 @@ static egraph_status steer(eg_fitter *f, const eg_fit_attempt *first) {
   return EGRAPH_OK;
 }
 
-/// Looks among solutions as cheap as the best for a plan with a lower peak, in a part of
-/// the work that the first solution took.
+/// Looks among solutions as cheap as the best for a plan with a lower peak of memory,
+/// with a share of the work that the first solution took.
 static egraph_status lower_peak(eg_fitter *f) {
   eg_layout_problem *problem = &f->model->problem;
   uint64_t until = f->work.done + eg_fit_work_of(f, TIES_SHARE);
@@ -211,7 +211,7 @@ static egraph_status lower_peak(eg_fitter *f) {
 
 // ---- keeping less --------------------------------------------------------------------
 
-/// Tries to find a plan that keeps the least, at any cost.
+/// Tries to find the plan that stores the fewest bytes from phase to phase, at any cost.
 static egraph_status try_least(eg_fitter *f, eg_fit_attempt *inout,
                                eg_fit_rows *out_most) {
   const eg_fit_rows nothing = {{0}};
@@ -222,8 +222,8 @@ static egraph_status try_least(eg_fitter *f, eg_fit_attempt *inout,
   return eg_fit_solve_within(f, LATER_SHARE, EG_WORK_UNLIMITED, 1, inout);
 }
 
-/// Lowers the limit of kept bytes by the excess of the peak, until the peak fits or no
-/// solution keeps so little; `inout_most` is the last limit.
+/// Lowers the limits of stored bytes by the excess of the peak, until a plan fits or no
+/// solution stores so little. Returns the last limits, and the limits before (too much).
 static egraph_status tighten(eg_fitter *f, eg_fit_attempt *inout, eg_fit_rows *inout_most,
                              eg_fit_rows *out_too_much) {
   for (int round = 0;
@@ -239,8 +239,8 @@ static egraph_status tighten(eg_fitter *f, eg_fit_attempt *inout, eg_fit_rows *i
   return try_least(f, inout, inout_most);
 }
 
-/// Bisects between a limit at which a plan fits and one at which none did, to find
-/// cheaper plans.
+/// Bisects between limits of stored bytes at which a plan fits (`most`) and at which none
+/// did (`too_much`), to find cheaper plans.
 static egraph_status loosen(eg_fitter *f, eg_fit_rows most, eg_fit_rows too_much) {
   for (int round = 0; round < MOST_ROUNDS; round++) {
     eg_fit_attempt next;
@@ -269,7 +269,7 @@ static egraph_status weigh_next(void *user, const eg_layout_solution *solution) 
   return EGRAPH_OK;
 }
 
-/// Walks through the solutions that keep at most `kept` bytes, with any peak.
+/// Walks through the solutions that store at most `kept` bytes between phases.
 static egraph_status walk_kept(eg_fitter *f, double kept, double share, uint64_t steps) {
   for (uint32_t r = 0; r < f->rows; r++)
     f->model->problem.memory_limit[r] = kept;
@@ -293,7 +293,7 @@ static bool wants_best(const eg_fitter *f) {
   return !f->only_fitting && f->options->relative_gap < ANY_GAP;
 }
 
-/// True when the problem has few enough solutions to walk through all.
+/// True when the problem has few enough strategies to walk through all solutions.
 static bool is_walkable(const eg_fitter *f) {
   return eg_layout_strategy_count(&f->model->problem) <= MOST_STRATEGIES;
 }
@@ -309,8 +309,8 @@ static egraph_status go_through(eg_fitter *f, uint64_t steps, eg_fit_attempt *fi
   return EGRAPH_OK;
 }
 
-/// Walks through solutions that keep fewer bytes, if no plan has fitted and there were
-/// too many solutions. Few solutions keep so little, and their plans have more room.
+/// Walks through solutions that store few bytes between phases, if no plan has fitted and
+/// there were too many solutions. Their plans leave more memory for other values.
 static egraph_status go_through_less(eg_fitter *f) {
   uint64_t left = MOST_STEPS;
   if (!wants_best(f) || !is_walkable(f)) return EGRAPH_OK;
@@ -323,8 +323,8 @@ static egraph_status go_through_less(eg_fitter *f) {
   return EGRAPH_OK;
 }
 
-/// If no solution within the limits is known, finds the solution that keeps least. Unless
-/// this solution is proven too large, finds cheaper solutions from it.
+/// If no solution within the limits is known, finds the solution that stores the fewest
+/// bytes. Unless this solution is proven too large, finds cheaper solutions from it.
 static egraph_status begin_with_least(eg_fitter *f, eg_fit_attempt *inout) {
   eg_fit_attempt least, again;
   eg_fit_rows least_most;
@@ -368,9 +368,9 @@ static egraph_status conclude_fit(eg_fitter *f, const eg_fit_attempt *first) {
   return EGRAPH_OK;
 }
 
-/// If there is no plan, finds the plan that keeps the least, with a part of the work that
-/// does not depend on the limit: a search with this plan's peak as the limit finds it
-/// again.
+/// If there is no plan, finds the plan that stores the fewest bytes, with a share of the
+/// work that does not depend on the limit: a search with this plan's peak as the limit
+/// finds it again.
 static egraph_status find_least_kept(eg_fitter *f) {
   eg_layout_options options = *f->options;
   eg_fit_rows most = {{0}};
@@ -397,7 +397,7 @@ static egraph_status find_least_kept(eg_fitter *f) {
   return EGRAPH_OK;
 }
 
-/// If there is no solution, finds out whether the limit is the cause.
+/// If the problem has no solution, finds out whether the limit of memory is the cause.
 static egraph_status judge_none(eg_fitter *f, eg_fit_attempt *out) {
   eg_fit_attempt any;
   eg_fit_rows most;
@@ -413,7 +413,7 @@ static egraph_status judge_none(eg_fitter *f, eg_fit_attempt *out) {
   return EGRAPH_OK;
 }
 
-/// Solves again with a row of the step at its peak, while the plan exceeds the limit.
+/// Solves with a new memory row for the peak step, while the plan exceeds the limit.
 static egraph_status prove_peaks(eg_fitter *f, double share, eg_fit_attempt *inout) {
   while (inout->is_solved && !eg_fit_is_within(f, inout)) {
     bool is_new;
@@ -430,7 +430,7 @@ static egraph_status prove_peaks(eg_fitter *f, double share, eg_fit_attempt *ino
   return EGRAPH_OK;
 }
 
-/// True when there is nothing left to search.
+/// True when the best plan is proven cheapest, or it is proven that no plan exists.
 static bool is_closed(const eg_fitter *f, const eg_fit_attempt *a) {
   if (a->status == EG_LAYOUT_NO_MEMORY || a->status == EG_LAYOUT_INFEASIBLE) return true;
   double gap = fmax(f->options->relative_gap, EG_PROVEN_GAP);
@@ -453,9 +453,9 @@ static egraph_status begin_at_costs(eg_fitter *f, const eg_doubles *cost,
   return search_prices(f, cost, &free);
 }
 
-/// If the limit may bind, searches with a part of the work within rows for the steps at
-/// the peaks, beginning with the peak of the cheapest plan; then searches at prices, for
-/// first plans.
+/// If the memory limit may bind, searches with a share of the work within limits of the
+/// bytes at peak steps, beginning with the peak of the cheapest plan; then searches at
+/// prices of memory, for first plans.
 static egraph_status begin_rows(eg_fitter *f, eg_fit_attempt *out) {
   const eg_doubles *own = &f->model->problem.cost;
   EG_LOCAL(eg_doubles, cost, f->alloc);
@@ -463,7 +463,7 @@ static egraph_status begin_rows(eg_fitter *f, eg_fit_attempt *out) {
   return begin_at_costs(f, &cost, out);
 }
 
-/// Continues without a plan, or with a plan that may not be the cheapest.
+/// Continues without a plan that fits, or with one that may not be the cheapest.
 static egraph_status go_on(eg_fitter *f, eg_fit_attempt *inout) {
   const eg_fit_rows limits = eg_fit_limits(f);
   eg_fit_attempt last = *inout;
@@ -479,7 +479,7 @@ static egraph_status go_on(eg_fitter *f, eg_fit_attempt *inout) {
   return f->out->has_plan ? loosen(f, most, too_much) : EGRAPH_OK;
 }
 
-/// Among equally cheap plans, searches for the plan with the lowest peak.
+/// Searches, among equally cheap plans, for the plan with the lowest peak of memory.
 static egraph_status settle_ties(eg_fitter *f) {
   if (!f->out->has_plan || !wants_best(f)) return EGRAPH_OK;
   f->walk.is_complete = false;

@@ -1,4 +1,4 @@
-// The cheapest plan whose peak of memory is within the limit of a device.
+// Finds the cheapest plan whose peak of memory is within the limit of a device.
 //
 // A layout problem limits only the bytes that a plan keeps from phase to phase (inputs,
 // weights, stashes, sums) at the end of FORWARD and of BACKWARD. No peak is below these.
@@ -32,11 +32,11 @@ typedef struct eg_fitted_plan {
   eg_plan_choices choices; // the choices of the plan's solution
 } eg_fitted_plan;
 
-/// Finds the plan within the limit of the space's step, which all rows of the model's
-/// problem have, before and after the call. Solves once if the first plan fits, otherwise
-/// about twenty times, within the options' time. Fails like eg_layout_solve and
+/// Finds the plan within the memory limit of the space's step, which all memory rows of
+/// the problem have, before and after the call. Solves once if the first plan fits,
+/// otherwise about twenty times, within the options' time. Fails like eg_layout_solve and
 /// eg_plan_emit, and with EGRAPH_E_INTERNAL when a plan contradicts a proof.
-/// `only_fitting`: if no plan fits, does not look for one that needs more.
+/// `only_fitting`: if no plan fits, does not look for a plan that needs more memory.
 egraph_status eg_plan_fit(eg_plan_model *model, egraph_allocator alloc,
                           const eg_layout_options *options, bool only_fitting,
                           eg_fitted_plan *out);

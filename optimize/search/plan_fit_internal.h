@@ -1,6 +1,6 @@
-// The attempts of a search for a plan that fits (plan_fit.h): solutions of the problem
-// within limits of kept bytes; each becomes a plan whose peak is counted, and the
-// cheapest that fits stays.
+// The attempts of a search for a plan that fits in memory (plan_fit.h): solutions of the
+// layout problem within limits of stored bytes; the peak of each solution's plan is
+// counted, and the cheapest that fits stays.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_SEARCH_PLAN_FIT_INTERNAL_H
 #define EG_OPTIMIZE_SEARCH_PLAN_FIT_INTERNAL_H
@@ -15,8 +15,8 @@ typedef struct eg_fit_rows {
   double at[EG_LAYOUT_MEMORY_ROWS];
 } eg_fit_rows;
 
-/// A plan above the limit: the step at its peak, which makes a value of the problem
-/// (EG_SPACE_NONE: not known) or moves it into a place; and the plan's choices.
+/// A plan above the memory limit: the step at its peak, which makes a value of the
+/// problem (EG_SPACE_NONE: not known) or moves it into a layout; and the plan's choices.
 typedef struct eg_large_plan {
   uint32_t made, into;
   eg_u32s strategy;
@@ -49,7 +49,7 @@ EG_OWNER_DEFINE_MEMBERS(eg_fitter, (eg_peak_row, last_peak, best_peak),
                         (eg_u32s, found, least, large.strategy),
                         (eg_bytes, large.arc_used), (eg_plan_forbidden, forbidden))
 
-/// The result of solving within limits of kept bytes.
+/// The result of solving within limits of the bytes stored between phases.
 typedef struct eg_fit_attempt {
   eg_layout_status status;
   double cost, bound;
@@ -62,23 +62,23 @@ typedef struct eg_fit_attempt {
 } eg_fit_attempt;
 
 double eg_fit_seconds_left(const eg_fitter *f);
-/// Returns a share of the work that is left; EG_WORK_UNLIMITED: there is no limit.
+/// Returns a share of the remaining work limit; EG_WORK_UNLIMITED: there is no limit.
 uint64_t eg_fit_work_left(const eg_fitter *f, double share);
-/// Returns `times` times the work of the first solution.
+/// Returns a work limit: `times` times the work of the first solution.
 uint64_t eg_fit_work_of(const eg_fitter *f, double times);
 void eg_fit_limit_rows(eg_fitter *f, const eg_fit_rows *most);
 double eg_fit_most_kept(const eg_fitter *f, const eg_fit_rows *kept);
 bool eg_fit_is_within(const eg_fitter *f, const eg_fit_attempt *a);
-/// Keeps the solution's plan if it fits and is the cheapest.
+/// Keeps the solution's plan if it fits in memory and is the cheapest so far.
 egraph_status eg_fit_weigh(eg_fitter *f, const eg_layout_solution *solution,
                            eg_fit_attempt *out);
-/// Returns the seconds that `work` steps may take.
+/// Returns the seconds that a search limited to `work` may take.
 double eg_fit_clock_of(const eg_fitter *f, uint64_t work);
 egraph_status eg_fit_solve(eg_fitter *f, const eg_layout_options *options,
                            eg_fit_attempt *out);
 egraph_status eg_fit_solve_within(eg_fitter *f, double share, uint64_t work, double gap,
                                   eg_fit_attempt *out);
-/// Returns the limits of all rows, which every plan obeys.
+/// Returns the limits of all memory rows, which every plan obeys.
 eg_fit_rows eg_fit_limits(const eg_fitter *f);
 egraph_status eg_fit_keep(eg_fitter *f, const eg_fit_rows *most, double share,
                           uint64_t work, eg_fit_attempt *out);

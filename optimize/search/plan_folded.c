@@ -1,4 +1,5 @@
-// Bounds the whole step by the folded step, and mixes plans with blocks of several kinds.
+// Bounds the whole step by the folded step (one block for many), and mixes plans: blocks
+// get the choices of different plans.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_folded.h"
 
@@ -15,15 +16,15 @@
 
 // ---- a bound ----------------------------------------------------------------------
 
-// The bound is a concave, piecewise linear function of a price, with few pieces.
+// The bound is a concave, piecewise linear function of a memory price, with few pieces.
 // Therefore the next price is the point where two lines meet: the line through the two
-// points left of the gap, and the line through the two points right of it.
+// known points left of the gap, and the line through the two points right of it.
 static const double STEP = 1.3, FAR_STEP = 4; // to the next price; while none is positive
 static const double FIRST_WORTH = 0.1; // first value of a limit, as a share of the bound
 static const double WORTHWHILE = 1e-4; // least gain of a price, as a share of the bound
 enum { MOST_POINTS = 16 };
 static const double CLIMB_SHARE = 0.6; // of time and work, for better prices
-// Bounds are found up to this share above a plan's cost, to expose a contradiction.
+// Bounds are searched up to this share above a plan's cost, to expose a contradiction.
 static const double BEYOND = 1e-6;
 static const double LEAST_SECONDS = 0.01;
 
@@ -53,7 +54,7 @@ static eg_open_options remaining(const cutter *c) {
   return options;
 }
 
-/// Returns the cost of the limits at these prices.
+/// Returns the seconds that all bytes within the memory limits cost at these prices.
 static double allowance(const cutter *c, const double *price) {
   double seconds = 0;
   for (uint32_t r = 0; r < c->model.problem.memory_rows; r++)
@@ -66,7 +67,7 @@ static void set_prices(cutter *c, const double *price) {
   eg_plan_model_price_memory(&c->model, price);
 }
 
-/// Keeps the bound at these prices if it is the best.
+/// Computes the bound at these memory prices, and keeps it if it is the best.
 static egraph_status try_prices(cutter *c, const double *price, double *out_bound) {
   eg_open_options options = remaining(c);
   EG_OWNED(eg_layout_potentials, potentials);
@@ -92,7 +93,7 @@ static egraph_status try_prices(cutter *c, const double *price, double *out_boun
 
 // ---- prices ---------------------------------------------------------------------------
 
-/// Bounds at prices of one row, with the best prices of the other rows; sorted by price.
+/// Bounds at prices of one memory row, with the best prices of other rows, by price.
 typedef struct curve {
   uint32_t row, count, best;
   double price[MOST_POINTS], bound[MOST_POINTS];
@@ -112,7 +113,7 @@ static void add_point(curve *v, double price, double bound) {
     if (v->bound[i] > v->bound[v->best]) v->best = i;
 }
 
-/// Returns the value of the line through points i and i + 1 at a price.
+/// Returns the height at a price of the line through points i and i + 1 of the curve.
 static double line_at(const curve *v, uint32_t i, double price) {
   assert(i + 1 < v->count);
   double slope = (v->bound[i + 1] - v->bound[i]) / (v->price[i + 1] - v->price[i]);
@@ -136,7 +137,7 @@ static double meet_lines(const curve *v, uint32_t i, double *out_bound) {
   return middle;
 }
 
-/// Returns the next price to try; negative: no price is worth a try.
+/// Returns the next memory price to try; negative: no price is worth a try.
 static double next_price(const curve *v, double bound) {
   uint32_t b = v->best;
   double price[2] = {-1, -1}, promise[2] = {0, 0};
@@ -150,7 +151,7 @@ static double next_price(const curve *v, double bound) {
   return promise[higher] > bound * (1 + WORTHWHILE) ? price[higher] : -1;
 }
 
-/// Finds the best price of one row.
+/// Finds the price of one memory row that gives the best bound.
 static egraph_status find_price(cutter *c, uint32_t row) {
   curve v = {.row = row};
   double price = c->out->price[row];
@@ -192,7 +193,7 @@ static egraph_status run_cutter(cutter *c) {
   if (!(bound > 0) || isinf(bound)) return EGRAPH_OK;
   for (uint32_t r = 0; r < rows; r++)
     is_known = is_known || c->in->price[r] > 0;
-  // Rows without a known price are tried only if no row has one.
+  // Memory rows without a known price are tried only if no row has one.
   for (uint32_t r = 0; c->in->may_bind && r < rows; r++)
     if (!is_known || c->in->price[r] > 0) EG_TRY(find_price(c, r));
   return search_prices(c);
@@ -230,7 +231,8 @@ EG_OWNER_DEFINE_STATIC(mixer, (eg_u32s, strategy[0], strategy[1], strategy[2], m
                        (eg_bytes, kind))
 _Static_assert(EG_MIX_KINDS == 3, "each kind has strategies");
 
-/// Keeps the plan if it is the cheapest; *emitted is then the plan before, or zeros.
+/// Keeps a plan of mixed blocks if it is the cheapest; *emitted: the plan before,
+/// or zeros.
 static void keep_better(mixer *m, eg_emitted_plan *emitted, double cost, double memory) {
   eg_mixed_plan *out = m->out;
   if (out->has_plan && !(cost < out->cost)) return;
@@ -240,7 +242,7 @@ static void keep_better(mixer *m, eg_emitted_plan *emitted, double cost, double 
   *emitted = before;
 }
 
-/// Emits a completed solution. *out_fits: its peak is within the limit.
+/// Emits a completed solution. *out_fits: its peak of memory is within the limit.
 static egraph_status weigh_mixture(mixer *m, const eg_layout_solution *solution,
                                    bool *out_fits) {
   EG_OWNED(eg_emitted_plan, emitted);
@@ -252,7 +254,7 @@ static egraph_status weigh_mixture(mixer *m, const eg_layout_solution *solution,
   return EGRAPH_OK;
 }
 
-/// Gives the first `count` blocks of kind 0 another kind; returns their number.
+/// Gives the first `count` blocks of kind 0 another plan's choices; returns how many.
 static uint32_t turn(mixer *m, uint8_t kind, uint32_t count) {
   uint32_t turned = 0;
   for (size_t i = 0; i < m->kind.len && turned < count; i++)
@@ -268,7 +270,7 @@ static void turn_back(mixer *m, uint8_t kind) {
     if (m->kind.data[i] == kind) m->kind.data[i] = 0;
 }
 
-/// Completes, emits and weighs the current mixture.
+/// Completes, emits and judges the plan with the current kinds of blocks.
 static egraph_status try_kinds(mixer *m, bool *out_fits) {
   EG_OWNED(eg_layout_solution, solution);
   bool is_solution;
@@ -284,7 +286,8 @@ static egraph_status try_kinds(mixer *m, bool *out_fits) {
   return weigh_mixture(m, &solution, out_fits);
 }
 
-/// Finds by bisection the most blocks of a kind that fit, and adds them.
+/// Finds by bisection the most blocks that may get another plan's choices, and
+/// changes them.
 static egraph_status add_kind(mixer *m, uint8_t kind) {
   uint32_t fitting = 0, too_many = turn(m, kind, UINT32_MAX) + 1;
   turn_back(m, kind);

@@ -1,5 +1,5 @@
-// Derives results for a whole step from its folded step: a bound, and plans whose equal
-// blocks have several kinds.
+// Derives results for a whole step from its folded step (one block for many): a bound,
+// and plans in which equal blocks are not all planned alike.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_SEARCH_PLAN_FOLDED_H
 #define EG_OPTIMIZE_SEARCH_PLAN_FOLDED_H
@@ -25,18 +25,18 @@ typedef struct eg_cut_input {
 } eg_cut_input;
 
 typedef struct eg_cut {
-  // Seconds of a step; 0 where the folded step proves none (eg_plan_space.can_be_cut),
-  // INFINITY: there is no plan
+  // Seconds of a step; 0 where the folded step proves no bound
+  // (eg_plan_space.can_be_cut), INFINITY: there is no plan
   double bound;
   double price[EG_LAYOUT_MEMORY_ROWS]; // prices of this bound
 } eg_cut;
 
-/// Improves the prices, then searches exactly. Fails with
+/// Bounds the step: improves the memory prices, then searches exactly. Fails with
 /// EGRAPH_E_MEMORY, EGRAPH_E_INTERNAL.
 egraph_status eg_plan_cut_bound(egraph_allocator alloc, const eg_cut_input *input,
                                 eg_cut *out);
 
-// Mixes plans of a whole step: equal blocks have several kinds, each taken from one plan.
+// Mixes plans of a whole step: each of its equal blocks takes its choices from one plan.
 //
 // If a limit of memory binds, a plan with equal blocks is too large or dearer than
 // necessary: the limit lies between two plans that are both cheapest at one price of
@@ -46,8 +46,8 @@ enum { EG_MIX_KINDS = 3 }; // at most
 
 typedef struct eg_mix_input {
   const eg_plan_model *model; // of a step whose blocks are known (eg_step_fold)
-  // All blocks begin with the choices of the first kind, which also decides the nodes
-  // outside the blocks; then as many blocks as fit get each further kind.
+  // All blocks begin with the choices of the first plan, which also decides the nodes
+  // outside the blocks; then as many blocks as fit get the choices of each further plan.
   const eg_plan *kind[EG_MIX_KINDS];
   uint32_t kinds;
   double memory_limit; // bytes of a device
@@ -60,8 +60,8 @@ typedef struct eg_mixed_plan {
   eg_emitted_plan emitted;
 } eg_mixed_plan;
 
-/// Finds the mixture by bisection, kind by kind. Fails with EGRAPH_E_MEMORY. O(kinds log
-/// blocks) plans are emitted and their peaks counted.
+/// Finds by bisection how many blocks each further plan gets. Fails with EGRAPH_E_MEMORY.
+/// O(kinds log blocks) plans are emitted and their peaks counted.
 egraph_status eg_plan_mix(egraph_allocator alloc, const eg_mix_input *input,
                           eg_mixed_plan *out);
 

@@ -1,6 +1,6 @@
-// A row of a step is a sum over the values of a plan. The strategies of a value give the
-// least that it adds; each strategy and each arc is tried together with the least of all
-// other values that are needed with it.
+// The memory row of a step is a sum over the values of a plan. The strategies of a value
+// give the least bytes that it adds; each strategy and each arc is tried together with
+// the least bytes of all other values that are needed with it.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_forbid.h"
 
@@ -26,7 +26,7 @@ EG_OWNER_DEFINE_STATIC(forbidder, (eg_plan_needs, needs), (eg_doubles, least),
 
 // ---- rows -----------------------------------------------------------------------------
 
-/// Finds the least number of bytes that each value adds to the row.
+/// Finds the least number of bytes that each value adds to the memory row of a step.
 static void find_least_shares(forbidder *f) {
   const eg_layout_problem *p = f->problem;
   for (size_t v = 0; v < f->least.len; v++) {
@@ -42,8 +42,8 @@ static void find_least_shares(forbidder *f) {
   }
 }
 
-/// Sums the bytes that every plan adds to the row; with `with_value`: that every plan
-/// with the row's value adds, without the value's own bytes.
+/// Sums the bytes that every plan adds to the memory row; `with_value`: that every plan
+/// with `value` adds, without the bytes of `value`.
 static double sum_shares(const forbidder *f, bool with_value, uint32_t value) {
   double sum = f->row.constant;
   for (uint32_t v = 0; v < f->least.len; v++) {
@@ -54,8 +54,8 @@ static double sum_shares(const forbidder *f, bool with_value, uint32_t value) {
   return sum;
 }
 
-/// Returns the bytes that entries among the operands of a strategy hold beyond their
-/// least: an entry has the needed layout, or is held twice.
+/// Returns the bytes that inputs of the step, as operands of a strategy, hold beyond
+/// their least: an input enters in the needed layout, or is held twice.
 static double excess_of_entries(const forbidder *f, uint32_t op, uint32_t strategy) {
   const eg_layout_problem *p = f->problem;
   const uint32_t *inputs = p->inputs.data + p->input_begin.data[op];
@@ -79,8 +79,8 @@ static double excess_of_entries(const forbidder *f, uint32_t op, uint32_t strate
   return sum;
 }
 
-/// Forbids strategies of a value that exceed the limit together with the least of all
-/// other values.
+/// Forbids strategies of a value that exceed the limit together with the least bytes of
+/// all other values (`others`).
 static bool forbid_strategies(forbidder *f, uint32_t value, bool is_step, double others) {
   eg_layout_problem *p = f->problem;
   bool found = false;

@@ -15,12 +15,12 @@ typedef struct eg_plan_forbidden {
 } eg_plan_forbidden;
 EG_OWNER_DEFINE_STATIC(eg_plan_forbidden, (eg_bytes, strategy, arc))
 
-/// Forbids such strategies and moves in the model's problem, but none if the problem is
-/// too large for some rounds of O(values * (strategies + arcs + operators)). Fails
-/// with EGRAPH_E_MEMORY.
+/// Forbids strategies and moves that no plan within `limit` bytes uses; none if the
+/// problem is too large for some rounds of O(values * (strategies + arcs + operators)).
+/// Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_forbid_large(eg_plan_model *model, egraph_allocator alloc,
                                    double limit, eg_plan_forbidden *out);
-/// Restores the flags that the problem had before.
+/// Restores the flags of forbidden choices that the problem had before.
 void eg_plan_forbid_undo(eg_plan_model *model, const eg_plan_forbidden *forbidden);
 
 #endif

@@ -1,4 +1,4 @@
-// Marks, for every value held at the step, its counterpart in the problem.
+// Marks the values of the layout problem that account for the bytes held at a plan step.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_peak.h"
 
@@ -7,7 +7,7 @@
 #include "optimize/model/plan_emit.h"
 #include "pcg/plan/plan_cost.h"
 
-// The parts of a problem value that are held.
+// Flags of the reasons why a device holds a problem value at a step.
 enum { MADE = 1, MOVED = 2, KEPT = 4, LEAVES = 8 };
 
 typedef struct peak_view {
@@ -30,7 +30,8 @@ static const eg_model_value *peak_value(const peak_view *p, uint32_t value) {
   return &p->model->values.data[value];
 }
 
-/// Returns the place where the state of a place was made, by a node or move, or entered.
+/// Returns the place (value in a layout) where a state was first produced: by a node, by
+/// a move, or as an input, before phases stored it.
 static uint32_t origin_in(const eg_plan_solution *chosen, uint32_t place) {
   while (chosen->move_into.data[place] == EG_SPACE_NONE) {
     uint32_t before =
@@ -50,9 +51,9 @@ static bool takes_memory(const peak_view *p, uint32_t strategy) {
          p->problem->memory[1].data[strategy] > 0;
 }
 
-/// Marks the value that keeps the state of a place for a later phase, or lets it leave
-/// the step; false: there is none. If several values keep the state, one is marked,
-/// because the state exists once.
+/// Marks the problem value that stores the state of a place for a later phase, or lets it
+/// leave the step; false: there is none. If several values store the state, one is
+/// marked, because the state exists once.
 static bool mark_kept(peak_view *p, uint32_t place, eg_store store) {
   uint32_t v = peak_value(p, p->chosen.value_of_place.data[place])->value,
            found = EG_SPACE_NONE;
@@ -67,7 +68,7 @@ static bool mark_kept(peak_view *p, uint32_t place, eg_store store) {
     if (leaves != (role == EG_MODEL_EXIT)) continue;
     if (!leaves && !takes_memory(p, eg_plan_solution_strategy(&p->chosen, value)))
       continue;
-    // Marks the first value that keeps the state; in UPDATE the last one.
+    // Marks the first value that stores the state; in UPDATE the last one.
     if (found == EG_SPACE_NONE || (role == EG_MODEL_KEPT) != in_update) found = value;
   }
   if (found == EG_SPACE_NONE) return false;
@@ -75,8 +76,8 @@ static bool mark_kept(peak_view *p, uint32_t place, eg_store store) {
   return true;
 }
 
-/// Marks an operand of the step by the needed layout; false: the place is no operand, or
-/// an entry, which is held anyway.
+/// Marks an operand of the step by the layout in which it is read; false: the place is no
+/// operand, or an input of the step, which is held anyway.
 static bool mark_operand(peak_view *p, uint32_t place) {
   if (p->reader == EG_SPACE_NONE) return false;
   uint32_t strategy = eg_plan_solution_strategy(&p->chosen, p->reader);
@@ -124,7 +125,7 @@ static double bytes_at(const peak_view *p, uint32_t place) {
                              eg_plan_model_layout(p->model, value, number));
 }
 
-/// Returns the bytes of the operands that a strategy needs, each layout once. Operands of
+/// Returns the bytes of the operands that a strategy reads, each layout once. Operands of
 /// another operator of the value would also be held at that time.
 static double bytes_read(const peak_view *p, uint32_t op, uint32_t strategy) {
   uint32_t mine = eg_plan_solution_strategy(&p->chosen, p->reader);
@@ -240,7 +241,8 @@ bool eg_peak_row_set(const eg_peak_row *row, eg_layout_problem *problem, uint32_
 
 // ---- what is kept ---------------------------------------------------------------------
 
-/// Adds the bytes that a value keeps. `counted`: flag per row and place already added.
+/// Adds the bytes that a value stores for later phases. `counted`: for each place the
+/// mask of memory rows that already count it.
 static void add_kept(const eg_plan_solution *chosen, uint32_t value, uint8_t *counted,
                      double *out) {
   const eg_layout_problem *problem = chosen->problem;

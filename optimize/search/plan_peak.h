@@ -31,19 +31,19 @@ typedef struct eg_peak_row {
 EG_OWNER_DEFINE_STATIC_FROM(eg_peak_row, (.made = EG_SPACE_NONE, .into = EG_SPACE_NONE),
                             (eg_doubles, strategy, arc))
 
-/// Fills the row with the bytes that `emitted`, the plan of the solution, holds at a
+/// Fills the memory row with the bytes that `emitted`, the solution's plan, holds at a
 /// step. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_peak_row_make(eg_peak_row *row, const eg_plan_model *model,
                                egraph_allocator alloc, const eg_layout_solution *solution,
                                const eg_emitted_plan *emitted, uint32_t step);
-/// Copies the row to row `number` of the problem, with `limit` for the peak. False: the
-/// constant bytes exceed the limit.
+/// Copies the memory row to row `number` of the problem, with `limit` for the peak.
+/// False: the bytes that depend on no choice exceed the limit.
 bool eg_peak_row_set(const eg_peak_row *row, eg_layout_problem *problem, uint32_t number,
                      double limit);
 
-/// Counts the bytes that the solution's plan really keeps for each memory row of the
-/// problem: a value that is kept twice, or kept as it entered, is one state. Fails
-/// with EGRAPH_E_MEMORY.
+/// Counts the bytes that the solution's plan really stores for each memory row of the
+/// problem: a value that is stored twice, or stored in its layout as an input, is one
+/// state. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_sum_kept(const eg_plan_model *model, egraph_allocator alloc,
                                const eg_layout_solution *solution,
                                double out[EG_LAYOUT_MEMORY_ROWS]);

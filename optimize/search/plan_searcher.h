@@ -8,7 +8,7 @@
 #include "optimize/model/plan_model.h"
 #include "pcg/parallel/machine.h"
 
-// The reasons why such a search ended: id, spelling in reports.
+// The reasons why a search by another algorithm ended: id, spelling in reports.
 #define EG_PLAN_STOP_LIST(X)                                                             \
   X(EG_PLAN_STOP_EXHAUSTED, "exhausted") /* nothing is left to look at */                \
   X(EG_PLAN_STOP_NO_GAIN, "no-gain")     /* nothing better came for long enough */       \
@@ -21,7 +21,7 @@ typedef enum eg_plan_stop {
 } eg_plan_stop;
 #undef EG_PLAN_STOP_ENUM
 
-/// The graphs that the layout problem contains.
+/// The graphs (variants of the model) that the layout problem contains.
 typedef enum eg_plan_graphs {
   EG_PLAN_GIVEN_GRAPH,    // the graph as it is, no rules
   EG_PLAN_CHEAPEST_GRAPH, // the graph that is cheapest on one device (plan_algebra.h)
@@ -52,7 +52,7 @@ static inline void eg_plan_answer_deinit(eg_plan_answer *answer) {
 }
 
 typedef struct eg_plan_searcher {
-  /// Runs the search and fills an answer, initialized and empty. The plan need not fit
+  /// Runs the search and fills an initialized, empty answer; its plan need not fit
   /// in memory.
   egraph_status (*run)(const void *self, const eg_plan_question *question,
                        eg_plan_answer *out);
@@ -61,7 +61,7 @@ typedef struct eg_plan_searcher {
   bool is_whole; // plans the whole step: no block represents others
 } eg_plan_searcher;
 
-/// A search's own figures.
+/// Figures that a search by another algorithm reports about itself.
 typedef struct eg_plan_searched {
   uint64_t proposals, work;
   double seconds;

@@ -1,5 +1,5 @@
-// Fills the row of the step that makes or moves a value, from the values that every
-// plan makes.
+// Fills the memory row of a plan step that makes or moves a value: the bytes that every
+// plan holds then, found from the values that every plan makes.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_step_row.h"
 
@@ -22,7 +22,7 @@ static bool reads(const eg_layout_problem *p, uint32_t op, uint32_t value) {
   return false;
 }
 
-/// True when every operator that may make a value reads another given value.
+/// True when every operator that may make `value` reads the value `other`.
 static bool always_reads(const eg_plan_needs *needs, uint32_t value, uint32_t other) {
   const eg_layout_problem *p = &needs->model->problem;
   for (uint32_t i = needs->operator_begin.data[value];
@@ -39,8 +39,8 @@ static egraph_status add_need(eg_plan_needs *needs, eg_bytes *inout, uint32_t va
   return eg_u32s_push(&needs->queue, value);
 }
 
-/// Adds the operands that a value always needs: operands of one of its operators that all
-/// its operators read.
+/// Adds to a set the operands that a value always needs: operands of one of its operators
+/// that all its operators read.
 static egraph_status add_operands(eg_plan_needs *needs, uint32_t value, eg_bytes *inout) {
   const eg_layout_problem *p = &needs->model->problem;
   uint32_t at = needs->operator_begin.data[value];
@@ -126,7 +126,8 @@ static egraph_status index_problem(eg_plan_needs *needs) {
 
 // ---- order ----------------------------------------------------------------------------
 
-/// True when a value has steps of its own phase: it is made then, and not kept.
+/// True when the step of a value's node is in the value's phase: it is not an input and
+/// not stored from an earlier phase.
 static bool needs_own_step(const eg_plan_needs *needs, uint32_t value) {
   const eg_model_value *of = &needs->model->values.data[value];
   const eg_space_value *space = &needs->model->space->values.data[of->value];
@@ -134,7 +135,7 @@ static bool needs_own_step(const eg_plan_needs *needs, uint32_t value) {
 }
 
 /// True when one value is made before another of its phase in every plan that has both,
-/// only because of the order in which values are written.
+/// only because plans write values by their numbers.
 static bool is_earlier(const eg_plan_needs *needs, uint32_t value, uint32_t other) {
   const eg_model_value *a = &needs->model->values.data[value],
                        *b = &needs->model->values.data[other];
@@ -142,8 +143,9 @@ static bool is_earlier(const eg_plan_needs *needs, uint32_t value, uint32_t othe
          a->phase == b->phase && a->value < needs->first.data[other];
 }
 
-/// Fills `first`. A value is written at the turn of its number, or before a value that
-/// needs it; a sum as soon as its operands exist.
+/// Fills `first`: a number below which all values of the phase are written before the
+/// value. A value is written in the order of numbers, or before a value that needs it; a
+/// sum as soon as its operands exist.
 static egraph_status find_first(eg_plan_needs *needs) {
   const eg_plan_model *model = needs->model;
   const eg_layout_problem *p = &model->problem;
@@ -180,8 +182,8 @@ egraph_status eg_plan_needs_find(eg_plan_needs *needs, const eg_plan_model *mode
   return close(needs, &needs->everywhere);
 }
 
-/// Fills `before` with the values that every plan which makes `value` makes before
-/// it. O(problem).
+/// Fills `before` with the values that must exist before `value` in every plan that makes
+/// `value`. O(problem).
 static egraph_status find_before(eg_plan_needs *needs, uint32_t value) {
   assert(value < needs->model->values.len);
   for (size_t v = 0; v < needs->before.len; v++)
@@ -192,8 +194,8 @@ static egraph_status find_before(eg_plan_needs *needs, uint32_t value) {
 
 // ---- rows -------------------------------------------------------------------------
 
-// Finds the values that are made before, across or after the step, then counts
-// each strategy.
+// Finds the values made before the step, after it, or before and read after it, then
+// counts the bytes of each strategy.
 
 typedef struct step_view {
   const eg_plan_model *model;
@@ -223,14 +225,14 @@ static bool is_keeping(const step_view *p, uint32_t op) {
   return p->model->operators.data[op] == EG_SPACE_NONE;
 }
 
-/// *o: each operator that reads a value, in order.
+/// Loops over the operators that read a value, in order; *o: the operator.
 #define EACH_READER(p, value, o)                                                         \
   for (const uint32_t *                                                                  \
            o = (p)->needs->readers.data + (p)->needs->reader_begin.data[value],          \
           *end = (p)->needs->readers.data + (p)->needs->reader_begin.data[(value) + 1];  \
        o != end; o++)
 
-/// True when some operator that may make the step's value reads another value.
+/// True when some operator that may make the value of the step reads another value.
 static bool may_read(const step_view *p, uint32_t value) {
   for (uint32_t i = p->needs->operator_begin.data[p->value];
        i < p->needs->operator_begin.data[p->value + 1]; i++)
@@ -251,8 +253,8 @@ static bool is_op_after(const step_view *p, uint32_t op) {
   return false;
 }
 
-/// True when a value is made after the step by the order of writing alone: a move comes
-/// before the last reader of the moved value.
+/// True when a value is made after the step only because values are written in the order
+/// of their numbers: a move comes before the last reader of the moved value.
 static bool is_written_after(const step_view *p, uint32_t value) {
   if (p->into == EG_SPACE_NONE) return is_earlier(p->needs, p->value, value);
   bool is_read = false;
@@ -290,8 +292,8 @@ static egraph_status find_after(step_view *p, egraph_allocator alloc) {
   return EGRAPH_OK;
 }
 
-/// True when every plan that has the value has the step: nothing keeps the value from
-/// elsewhere.
+/// True when every plan that has the value computes it by the step: no operator stores it
+/// from another phase.
 static bool is_always_made(const step_view *p) {
   const eg_plan_needs *needs = p->needs;
   for (uint32_t i = needs->operator_begin.data[p->value];
@@ -300,7 +302,7 @@ static bool is_always_made(const step_view *p) {
   return true;
 }
 
-/// True when every plan with the step makes another value, if at all, before the step.
+/// True when every plan with the step (of this row) makes `value`, if at all, before it.
 static bool is_made_before(const step_view *p, uint32_t value) {
   if (p->needs->before.data[value] != 0) return true;
   return value != p->value && needs_own_step(p->needs, value) &&
@@ -308,8 +310,8 @@ static bool is_made_before(const step_view *p, uint32_t value) {
          step_value(p, value)->value < p->turn;
 }
 
-/// Returns the turn of the step. A move waits for a reader, unless the moved value is
-/// kept at once.
+/// Returns a number such that values of the phase with lower numbers are written before
+/// the step. A move waits for a reader, unless the moved value is stored at once.
 static uint32_t turn_of(const step_view *p) {
   uint32_t own = p->needs->first.data[p->value], turn = UINT32_MAX;
   if (p->into == EG_SPACE_NONE) return own;
@@ -325,7 +327,7 @@ static uint32_t turn_of(const step_view *p) {
 
 enum { MOST_COPIES = 4 }; // copies in a chain
 
-/// True when all possible readers of a state, first kept as `value`, follow the step.
+/// True when all possible readers of a value, first stored as `value`, follow the step.
 static bool is_read_after(const step_view *p, uint32_t value, int copies) {
   bool is_read = false;
   EACH_READER(p, value, o) {
@@ -342,7 +344,7 @@ static bool is_read_after(const step_view *p, uint32_t value, int copies) {
   return is_read;
 }
 
-/// Returns the value of an earlier phase that an operator keeps; EG_SPACE_NONE: none.
+/// Returns the value of an earlier phase that an operator stores; EG_SPACE_NONE: none.
 static uint32_t kept_from(const step_view *p, uint32_t op) {
   const eg_layout_problem *problem = p->problem;
   const eg_model_value *to = step_value(p, problem->operator_value.data[op]);
@@ -366,8 +368,8 @@ static bool has_later_reader(const step_view *p, uint32_t value) {
   return false;
 }
 
-/// True when every possible reader of an entry in the phase of the step is the step, or
-/// before it.
+/// True when every possible reader of an input of the plan, in the phase of the step, is
+/// the step or comes before it.
 static bool is_read_before(const step_view *p, uint32_t entry) {
   EACH_READER(p, entry, o) {
     uint32_t reader = p->problem->operator_value.data[*o];
@@ -379,17 +381,17 @@ static bool is_read_before(const step_view *p, uint32_t entry) {
   return true;
 }
 
-/// True when a value kept for the phase of the step is read only after the step.
+/// True when a value stored for the phase of the step is read only after the step.
 static bool is_untouched(const step_view *p, uint32_t value) {
   bool is_last =
       p->into == EG_SPACE_NONE && step_value(p, value)->phase == EG_PHASE_BACKWARD;
   return is_last && is_read_after(p, value, MOST_COPIES);
 }
 
-/// True when the bytes that value `from` keeps as `to` are held at the step in every
-/// plan. Either the value is made (or its entry read) before the step, if at all, and
-/// kept at once; or the step is between the two phases; or the value is read only after
-/// the step, or also before it.
+/// True when the bytes that value `from` stores as `to` are held at the step in every
+/// plan. Either the value is made (or, if an input, read) before the step and stored at
+/// once; or the step is between the two phases; or the value is read only after the step,
+/// or also before it.
 static bool is_there(const step_view *p, uint32_t from, uint32_t to) {
   eg_phase now = step_value(p, p->value)->phase, made = step_value(p, from)->phase,
            used = step_value(p, to)->phase;
@@ -399,7 +401,7 @@ static bool is_there(const step_view *p, uint32_t from, uint32_t to) {
   return is_untouched(p, to) || (!may_read(p, to) && has_later_reader(p, to));
 }
 
-/// Finds the kept values that are held at the step. A value may be kept from several
+/// Finds the stored values that are held at the step. A value may be stored from several
 /// phases, by one operator each; only one problem value counts.
 static egraph_status find_kept(step_view *p) {
   const eg_model_value *mine = step_value(p, p->value);
@@ -429,8 +431,8 @@ static double bytes_at(const step_view *p, uint32_t value, uint32_t place) {
                              layout_at(p, value, place));
 }
 
-/// True when the value may share the storage of another value, as the next step's entry
-/// and elements of a tuple do.
+/// True when the value may share the storage of another value, as a value for the next
+/// step and elements of a tuple do.
 static bool has_storage(const step_view *p, uint32_t space_value) {
   const eg_space_value *value = &p->space->values.data[space_value];
   return p->needs->exits.data[space_value] != 0 || value->is_sum || value->is_tuple;
@@ -438,9 +440,9 @@ static bool has_storage(const step_view *p, uint32_t space_value) {
 
 // ---- values across the step -----------------------------------------------------------
 
-// A value of the phase that is made or kept before the step and read after it is held in
-// the layout in which it was made or kept, or in a layout to which it was moved before
-// the step for an earlier reader.
+// A value of the phase that is made or stored before the step and read after it is held
+// in the layout in which it was made or stored, or in a layout to which it was moved
+// before the step for an earlier reader.
 
 /// True when every plan that has the step makes the value before it and reads it after.
 static bool is_across(const step_view *p, uint32_t u) {
@@ -463,7 +465,7 @@ static bool may_need(const step_view *p, uint32_t op, uint32_t place) {
   return false;
 }
 
-/// True when an operator that may run before the step may need a place.
+/// True when an operator that may run before the step may need value u in layout `place`.
 static bool is_needed_early(const step_view *p, uint32_t u, uint32_t place) {
   EACH_READER(p, u, o) {
     bool is_late = p->after.data[p->problem->operator_value.data[*o]] != 0;
@@ -472,9 +474,9 @@ static bool is_needed_early(const step_view *p, uint32_t u, uint32_t place) {
   return false;
 }
 
-/// Adds the bytes that a value holds across the step, by the place in which it is made:
-/// the least bytes of that place and of the places into which it may be moved before
-/// the step.
+/// Adds the bytes that a value made before the step and read after it holds at the step,
+/// by the layout in which it is made: the least bytes of that layout and of the layouts
+/// into which it may be moved before the step.
 static void hold_across(step_view *p, uint32_t u) {
   const eg_layout_problem *problem = p->problem;
   const uint32_t *arcs = p->needs->arcs.data + p->needs->arc_begin.data[u];
@@ -498,7 +500,7 @@ static void hold_across(step_view *p, uint32_t u) {
   }
 }
 
-/// Returns the least bytes that a value holds across the step.
+/// Returns the least bytes that a value made before the step and read after it holds.
 static double least_across(const step_view *p, uint32_t u) {
   double least = INFINITY;
   for (uint32_t place = p->problem->place_begin.data[u];
@@ -508,7 +510,7 @@ static double least_across(const step_view *p, uint32_t u) {
   return isfinite(least) ? least : 0;
 }
 
-/// True when the value that an operator keeps was kept for the phase of the step.
+/// True when an operator stored a value before the step, for the phase of the step.
 static bool is_kept_before(const step_view *p, uint32_t op) {
   uint32_t to = p->problem->operator_value.data[op];
   eg_phase now = step_value(p, p->value)->phase;
@@ -516,7 +518,7 @@ static bool is_kept_before(const step_view *p, uint32_t op) {
          step_value(p, kept_from(p, op))->phase != now;
 }
 
-/// Adds the bytes that a value kept for the phase holds across the step.
+/// Adds the bytes that a value, stored for the phase of the step, holds at the step.
 static void hold_kept(step_view *p, uint32_t to) {
   if (!is_untouched(p, to)) {
     hold_across(p, to);
@@ -547,12 +549,12 @@ static egraph_status find_across(step_view *p) {
 
 // ---- operands that are entries --------------------------------------------------------
 
-// An entry that is needed in the layout in which it enters is held once, a moved entry
-// twice. A row can express this for one layout of each entry: that layout counts where it
-// is needed, any other layout where the entry is in it.
+// An input that is needed in the layout in which it enters is held once, a moved input
+// twice. A memory row can express this for one layout of each input: that layout counts
+// where it is needed, any other layout where the input enters in it.
 
-/// Returns the layout to which an entry is moved for the step in the plan `like`;
-/// EG_SPACE_NONE: it is not moved, or may be kept.
+/// Returns the layout to which the plan `like` moves an input for the step;
+/// EG_SPACE_NONE: it does not move the input, or may store it.
 static uint32_t moved_layout(const step_view *p, uint32_t space_value) {
   uint32_t entry = p->model->entries.data[space_value];
   if (p->like == NULL || p->into != EG_SPACE_NONE || entry == EG_SPACE_NONE ||
@@ -572,7 +574,7 @@ static uint32_t moved_layout(const step_view *p, uint32_t space_value) {
 
 // ---- the row --------------------------------------------------------------------------
 
-/// True when input i of an operator is the same state as an earlier input.
+/// True when input i of an operator has the value and layout of an earlier input.
 static bool is_again(const step_view *p, uint32_t op, uint32_t strategy, uint32_t i) {
   const uint32_t *inputs = p->problem->inputs.data + p->problem->input_begin.data[op];
   const uint32_t *needs = p->problem->needs.data + p->problem->need_begin.data[strategy];
@@ -583,7 +585,7 @@ static bool is_again(const step_view *p, uint32_t op, uint32_t strategy, uint32_
   return false;
 }
 
-/// Returns the bytes of operands and result of an operator of the step.
+/// Returns the bytes of operands and result of an operator that makes the step's value.
 static double bytes_of_step(const step_view *p, uint32_t op, uint32_t strategy,
                             bool has_own) {
   const uint32_t *inputs = p->problem->inputs.data + p->problem->input_begin.data[op];
@@ -604,7 +606,7 @@ static double bytes_of_step(const step_view *p, uint32_t op, uint32_t strategy,
 }
 
 /// Returns the bytes of one of `times` equal blocks, rounded down to a fraction whose
-/// products and sums are exact, so that a row never exceeds a plan by rounding.
+/// products and sums are exact, so that a memory row never exceeds a plan by rounding.
 static double share_of(double bytes, double times) {
   static const double parts = 1024; // of a byte
   return floor(bytes / times * parts) / parts;
@@ -624,7 +626,7 @@ static double operand_bytes(const step_view *p, uint32_t op, uint32_t strategy,
   if (is_keeping(p, op)) {
     if (p->counts.data[op] == 0) return 0;
     uint32_t from = kept_from(p, op);
-    // Row 0 is the end of FORWARD, or of the step; row 1 is the end of BACKWARD.
+    // Memory row 0 is the end of FORWARD, or of the step; row 1 is the end of BACKWARD.
     bool is_first = step_value(p, from)->phase == EG_PHASE_FORWARD ||
                     p->space->info->micro_batches > 1;
     double kept = problem->memory[is_first ? 0 : 1].data[strategy];
@@ -639,7 +641,7 @@ static double operand_bytes(const step_view *p, uint32_t op, uint32_t strategy,
   return share_of(bytes + p->least_across, times);
 }
 
-/// Returns the bytes of both ends of a move, unless one may be in an entry's storage.
+/// Returns the bytes of both ends of a move, except those that may share other storage.
 static double bytes_of_arc(const step_view *p, uint32_t arc, bool has_own) {
   uint32_t from = p->problem->arc_from.data[arc], to = p->problem->arc_to.data[arc];
   bool is_entry = p->space->values.data[step_value(p, p->value)->value].is_entry;

@@ -1,6 +1,6 @@
 // Finds the values that every plan of a model makes, and the values that every plan makes
-// before a given value: operands that all its operators read, and values written earlier.
-// plan_emit.h writes the values of a phase by their numbers, each after its operands.
+// before a certain value: operands that all its operators read, and values written
+// earlier. plan_emit.h writes a phase's values by their numbers, each after its operands.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_SEARCH_PLAN_STEP_ROW_H
 #define EG_OPTIMIZE_SEARCH_PLAN_STEP_ROW_H
@@ -15,8 +15,8 @@ typedef struct eg_plan_needs {
   eg_u32s reader_begin, readers; // [values + 1]: operators that read a value, once each
   eg_u32s arc_begin, arcs;       // [values + 1]: of a value
   eg_u32s place_value;           // [places]
-  // [values] every plan makes it after the values of its phase with numbers (of the
-  // space) below this
+  // [values] the value's turn: every plan makes it after all values of its phase with
+  // lower numbers (of the plan space)
   eg_u32s first;
   eg_bytes exits;      // [space values] the value leaves as an entry of the next step
   eg_bytes everywhere; // [values] every plan makes the value
@@ -28,8 +28,8 @@ EG_OWNER_DEFINE_STATIC(eg_plan_needs,
                         arc_begin, arcs, place_value, first, queue),
                        (eg_bytes, everywhere, before, exits))
 
-/// Fills `needs`; call it again after strategies were forbidden. O(problem). Fails with
-/// EGRAPH_E_MEMORY.
+/// Fills `needs` with the values that every plan makes; call it again after strategies
+/// were forbidden. O(problem). Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_needs_find(eg_plan_needs *needs, const eg_plan_model *model);
 
 // Expresses the least bytes that every plan holds at the step that makes a value, or
@@ -52,15 +52,15 @@ egraph_status eg_plan_needs_find(eg_plan_needs *needs, const eg_plan_model *mode
 // entered counts twice, as in the problem's own rows, although each phase may start from
 // its entry.
 
-/// Value of `into`: all moves of the value, each as if it were the only one.
+/// Value of parameter `into`: all moves of the value, each as if it were the only one.
 #define EG_STEP_EACH_MOVE (UINT32_MAX - 1)
 
-/// Fills the row for the step that makes a value of the problem, or moves it into place
-/// `into` (EG_SPACE_NONE: makes it); in plans without that step, for the value's turn.
-/// `constant` and `value` are 0. `like`: strategies of a plan ([problem values],
-/// EG_LAYOUT_NONE: not made), or NULL; operands that this plan reads in another layout
-/// than they entered are counted twice. Fails with EGRAPH_E_MEMORY. O(strategies +
-/// (operators + arcs of a value) * values).
+/// Fills the memory row for the step that makes a problem value, or moves it into place
+/// `into` (a layout; EG_SPACE_NONE: makes it); in plans without that step, for the time
+/// when the value is due. `constant` and `value` are 0. `like`: strategies of a plan
+/// ([problem values], EG_LAYOUT_NONE: not made), or NULL; inputs that this plan reads in
+/// another layout than they entered are counted twice. Fails with EGRAPH_E_MEMORY.
+/// O(strategies + (operators + arcs of a value) * values).
 egraph_status eg_step_row_make(eg_peak_row *row, const eg_plan_model *model,
                                egraph_allocator alloc, eg_plan_needs *needs,
                                uint32_t value, uint32_t into, const uint32_t *like);

@@ -1,4 +1,4 @@
-// The depth of the recursion is the number of values and places, which is limited.
+// The depth of the recursion is the number of values and their layouts; it is limited.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_walk.h"
 
@@ -64,7 +64,7 @@ static bool may_go_on(const walker *w, const sums *done, const sums *pending) {
   return true;
 }
 
-/// Counts steps; false: a limit is reached.
+/// Counts steps of the walk; false: a limit of steps or time is reached.
 static bool take_steps(walker *w, uint32_t steps) {
   bool is_time = (w->walk->steps + steps) / CLOCK_STEPS != w->walk->steps / CLOCK_STEPS;
   w->walk->steps += steps;
@@ -84,15 +84,15 @@ static egraph_status visit_leaf(walker *w, const sums *done) {
   return w->walk->visit(w->walk->user, &w->at);
 }
 
-/// True when the place is `from`, or on the path of chosen arcs to it.
+/// True when a place (value in a layout) is `from`, or on the path of chosen arcs to it.
 static bool leads_to(const walker *w, uint32_t place, uint32_t from) {
   while (from != place && w->parent.data[from] != EG_LAYOUT_NONE)
     from = w->problem->arc_from.data[w->parent.data[from]];
   return from == place;
 }
 
-/// Tries all arcs that reach the places in `todo` from `base` on, of the value decided at
-/// `at`; then decides the remaining values. Restores `todo`.
+/// Tries all arcs that reach the places (layouts) in `todo`, from index `base` on, of the
+/// value decided at position `at`; then decides the other values. Restores `todo`.
 static egraph_status reach_places(walker *w, uint32_t at, size_t base, sums done,
                                   sums pending) {
   if (w->todo.len == base) return decide_value(w, at + 1, done, pending);
@@ -129,7 +129,8 @@ static egraph_status reach_places(walker *w, uint32_t at, size_t base, sums done
   return eg_u32s_push(&w->todo, place);
 }
 
-/// True when decided values that are tied to v are made in the same layout.
+/// True when a value made in layout `number` obeys its ties: all decided values that are
+/// tied to v are made in the same layout.
 static bool keeps_ties(const walker *w, uint32_t v, uint32_t number) {
   const eg_layout_problem *p = w->problem;
   for (uint32_t t = 0; t < eg_layout_tie_count(p); t++) {
@@ -158,7 +159,7 @@ static bool is_allowed(const walker *w, uint32_t v, uint32_t s) {
   return keeps_ties(w, v, number);
 }
 
-/// Adds the needs of a strategy to the counts, or subtracts them.
+/// Adds the layouts that a strategy reads to the counts, or (!wants) subtracts them.
 static void want(walker *w, uint32_t s, bool wants, sums *pending) {
   const eg_layout_problem *p = w->problem;
   for (uint32_t n = p->need_begin.data[s]; n < p->need_begin.data[s + 1]; n++) {
@@ -211,12 +212,12 @@ static egraph_status decide_value(walker *w, uint32_t at, sums done, sums pendin
 
 // ---- indexes --------------------------------------------------------------------------
 
-/// Orders the values, each after all values that may need it; *out_is_walkable is false
+/// Orders the values, each after all values that may read it; *out_is_walkable is false
 /// if there is a cycle.
 static egraph_status order_values(walker *w, bool *out_is_walkable) {
   const eg_layout_problem *p = w->problem;
   uint32_t values = eg_layout_value_count(p);
-  // [values] operators that read it and have no place yet
+  // [values] number of operators that read the value and are not yet ordered
   EG_LOCAL(eg_u32s, users, w->order.alloc);
   EG_TRY(eg_u32s_resize(&users, values));
   for (size_t i = 0; i < p->inputs.len; i++)

@@ -16,16 +16,16 @@ typedef struct eg_plan_walk {
   uint64_t most_steps;  // each strategy or arc tried is a step
   uint32_t visit_steps; // steps that a visit counts as
   double deadline;      // eg_clock_seconds, the second limit
-  /// Receives a solution: its cost, memory, strategies and arcs; borrowed.
+  /// Receives a solution: its cost, memory, strategies and used arcs; borrowed.
   egraph_status (*visit)(void *user, const eg_layout_solution *solution);
   void *user;
   uint64_t steps;   // out: taken
   bool is_complete; // out: all solutions of at most that cost were visited
 } eg_plan_walk;
 
-/// Walks the problem, except with more than EG_WALK_VALUES values, several roots with a
-/// choice of layouts, forced strategies, tied operators, or a value that may need itself.
-/// Fails with EGRAPH_E_MEMORY or as `visit` does.
+/// Walks the problem's solutions, unless it has more than EG_WALK_VALUES values, several
+/// roots with a choice of layouts, forced strategies, tied operators, or a value that may
+/// need itself. Fails with EGRAPH_E_MEMORY or as `visit` does.
 enum { EG_WALK_VALUES = 128 };
 egraph_status eg_plan_walk_run(eg_plan_walk *walk, egraph_allocator alloc,
                                const eg_layout_problem *problem);

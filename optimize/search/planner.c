@@ -1,7 +1,7 @@
 // Stages: baselines of the given graph, roughly, then finely; the given graph's cheapest
-// plan; with variants made by rules, fewer devices and the best baseline, then algebra
-// and layouts in turn; the search; for a folded step, the bound of the whole step; and,
-// after a search without a proof, the baselines that may be cheaper.
+// plan; with variants made by rules, fewer devices and the best baseline, then graph and
+// layouts in turn; the search; for a folded step, the bound of the whole step; and, after
+// a search without a proof, the baselines that may be cheaper.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/planner.h"
 
@@ -17,11 +17,11 @@
 #include "optimize/search/planner_internal.h"
 #include "optimize/space/layout_graph.h"
 
-// A stage's shares of all work and of the remaining time, and its gap.
+// Shares of all work and of the remaining time for a stage of planning, and its gap.
 typedef struct stage_budget {
   double work, time, gap;
 } stage_budget;
-// Shares of three stages, if rules have made variants:
+// Shares of stages, if rules have made variants of the graph:
 static const stage_budget GIVEN = {0.3, 0.3, 0}, IMPROVING = {0.2, 0.9, 0};
 static const double VARIANTS_WORK = 0.5;
 static const double SEARCH_TIME = 0.9; // the rest is for baselines
@@ -29,16 +29,16 @@ static const double SEARCH_TIME = 0.9; // the rest is for baselines
 // and a plan that fits is the answer. Otherwise the bounds also hold within the limit,
 // and the search within the limit gets the remaining work and time, at least this share.
 static const double LIMITED_SHARE = 0.5;
-// The share of the budget for planning each mate, which is mixed with another plan.
+// The share of the budget to find each of two plans that are mixed block by block.
 static const stage_budget MATE = {0.3, 0.3, 1e-3};
 static const double NEAR_LIMIT = 0.5; // of memory: above it, a limit may bind
 
-/// True when rules have made variants.
+/// True when rules have made variants of the given graph.
 static bool has_variants(const eg_planner *p) { return p->out->nodes != p->given_nodes; }
 
 // ---- before the search --------------------------------------------------------------
 
-/// Plans the graph to which the competition is fixed.
+/// Plans within the graph to which the competition limits the search.
 static egraph_status plan_graph(eg_planner *p, const eg_competition *competition) {
   EG_LOCAL(eg_fitted_plan, plan, p->alloc);
   eg_competition own = *competition;
@@ -51,8 +51,8 @@ static egraph_status plan_graph(eg_planner *p, const eg_competition *competition
   return eg_planner_let_win(p, "", &plan);
 }
 
-/// Plans the graph as it was given, so that no plan with variants is dearer; then allows
-/// the variants again.
+/// Plans the graph as it was given, so that no plan with variants is dearer; then plans
+/// some baselines with the variants that rules made.
 static egraph_status seed_given(eg_planner *p, eg_competition *competition) {
   EG_OWNED(eg_plan_algebra, given);
   eg_competition own = *competition;
@@ -83,7 +83,7 @@ static egraph_status find_seed(eg_planner *p, eg_competition *competition,
                          known);
 }
 
-/// Finds the known plan in the space, if the space has all of its choices.
+/// Finds the strategies of the caller's known plan in the space, if the space has all.
 static egraph_status recall_known(eg_planner *p, const eg_plan_space *space,
                                   eg_u32s *known) {
   if (p->input->known == NULL) return EGRAPH_OK;
@@ -127,7 +127,7 @@ static egraph_status search_layouts(eg_planner *p, const eg_competition *competi
   return conclude_search(p, &found);
 }
 
-/// Finds a bound of the whole step and mates to be mixed, if the step is folded.
+/// Finds a bound of the whole step, and two plans to be mixed, if the step is folded.
 static egraph_status cut_folded(eg_planner *p, const eg_competition *competition) {
   const eg_planner_input *input = p->input;
   eg_planning *out = p->out;
@@ -154,7 +154,7 @@ static egraph_status cut_folded(eg_planner *p, const eg_competition *competition
   return EGRAPH_OK;
 }
 
-/// Searches, beginning with the known plans, and bounds the whole step.
+/// Searches, beginning with the known plan's strategies, and bounds the whole step.
 static egraph_status search_and_cut(eg_planner *p, const eg_competition *competition,
                                     const eg_u32s *known) {
   eg_competition own = *competition;
@@ -178,7 +178,7 @@ static egraph_status search_and_cut(eg_planner *p, const eg_competition *competi
 
 // ---- within the limit of memory -----------------------------------------------------
 
-/// Notes the graph of the plan that exceeds the limit, if it differs from the given one.
+/// Notes the graph of the plan that exceeds the memory limit, if rules made variants.
 static egraph_status note_loose(eg_planner *p, const eg_plan_space *space) {
   EG_LOCAL(eg_u32s, ignored, p->alloc);
   const eg_planner_input *input = p->input;
@@ -187,7 +187,7 @@ static egraph_status note_loose(eg_planner *p, const eg_plan_space *space) {
   return eg_plan_algebra_of(&p->loose, p->alloc, space, &p->seed, &ignored);
 }
 
-/// Restarts within the limit of memory, with the known bounds.
+/// Restarts the search within the limit of memory, with the bounds found without it.
 static egraph_status begin_within(eg_planner *p, eg_competition *competition) {
   eg_planning *out = p->out;
   eg_layout_options *budget = &p->budget;
@@ -208,7 +208,7 @@ static egraph_status begin_within(eg_planner *p, eg_competition *competition) {
   return EGRAPH_OK;
 }
 
-/// Takes over the results of an earlier search without the limit.
+/// Takes over the results of an earlier search without the limit of memory.
 static egraph_status recall_loose(eg_planner *p, const eg_plan_space *space) {
   EG_LOCAL(eg_u32s, strategy, p->alloc);
   p->floor = p->out->bound = p->input->floor;
@@ -263,7 +263,7 @@ static eg_competition competition_of(const eg_planner *p, const eg_plan_space *s
                           .mesh = &p->input->mesh->mesh};
 }
 
-/// Sets `is_beaten` if a bound shows that every plan reaches the ceiling.
+/// Sets `is_beaten` if a bound shows that every plan costs at least the caller's ceiling.
 static egraph_status probe_ceiling(eg_planner *p, const eg_competition *competition) {
   const eg_planner_input *input = p->input;
   double bound;
@@ -275,7 +275,7 @@ static egraph_status probe_ceiling(eg_planner *p, const eg_competition *competit
   return EGRAPH_OK;
 }
 
-/// Runs the product's own search.
+/// Runs the product's own search, not the search of another algorithm.
 static egraph_status solve_layouts(eg_planner *p, const eg_plan_space *space,
                                    const eg_plan_algebra *algebra) {
   eg_competition competition = competition_of(p, space, algebra);
@@ -288,7 +288,7 @@ static egraph_status solve_layouts(eg_planner *p, const eg_plan_space *space,
   return EGRAPH_OK;
 }
 
-/// Runs another searcher and takes its plan unchanged.
+/// Runs the search of another algorithm and takes its plan unchanged.
 static egraph_status solve_by(eg_planner *p, const eg_plan_space *space,
                               const eg_plan_algebra *algebra) {
   EG_LOCAL(eg_fitted_plan, found, p->alloc);

@@ -18,7 +18,7 @@
 #include "pcg/plan/plan_cost.h"
 #include "rewrites/saturation/saturate.h"
 
-/// The sources of seconds and variants: the same for all searches of a call.
+/// The machine, its costs and the rules: the same for all searches of a call.
 typedef struct eg_plan_context {
   const eg_machine *machine;
   eg_cost_model *costs;                    // profile of the machine's device, or NULL
@@ -32,7 +32,7 @@ typedef struct eg_planner_input {
   const eg_plan_context *context;
   bool as_given; // the graph as it is, though the context has rules
 
-  // The step:
+  // The training step or model to plan:
   const eg_graph *graph;
   const eg_step_info *info;
   const eg_plan_constraints *constraints; // NULL: none
@@ -58,25 +58,26 @@ typedef struct eg_planner_input {
   const eg_plan *known; // of this step, to begin the search with; NULL: none
   double known_cost;    // seconds of the known plan
   // Seconds: plans that take as long are useless, and nothing is searched if a bound
-  // shows that all do; 0: no ceiling
+  // shows that all plans take as long; 0: no ceiling
   double ceiling;
   bool binds;           // the limit of memory is known to bind: no search without it
   const eg_plan *loose; // binds: cheapest plan above the limit, or NULL
   double floor;         // binds: a bound of all plans with unlimited memory; 0: none
   // Bytes, for a search without the limit of memory: a plan above them is useless, and if
-  // the folded step's plan is above, the whole step is not searched. 0: none
+  // the folded step's plan (one block for many) is above, the whole step is not searched.
+  // 0: none
   double answer_limit;
 } eg_planner_input;
 
-/// Returns the rules of a search; NULL: none.
+/// Returns the rewrite rules of a search; NULL: none.
 static inline const eg_rules *eg_planner_rules(const eg_planner_input *input) {
   return input->as_given ? NULL : input->context->rules;
 }
-/// Fills the prices of a search on a mesh. Fails as eg_device_cost_init.
+/// Fills the price callbacks of a search on a mesh. Fails as eg_device_cost_init.
 egraph_status eg_planner_costs(const eg_planner_input *input, const eg_machine_mesh *mesh,
                                eg_machine_costs *out);
 
-/// The result of a baseline.
+/// The plan of a baseline (data parallel, ...) or the reason why it has none.
 typedef struct eg_baseline_outcome {
   bool is_tried;
   char name[EG_RIVAL_NAME_SIZE];
@@ -87,8 +88,8 @@ typedef struct eg_baseline_outcome {
   eg_plan_summary summary; // of its plan
 } eg_baseline_outcome;
 
-/// Indexes of outcomes: the baselines with a name, then the cheapest baseline without a
-/// name (eg_baselines_of_mesh).
+/// Indexes of baseline results: the baselines with a name, then the cheapest baseline
+/// without a name (eg_baselines_of_mesh).
 enum { EG_BASELINE_OTHER = EG_BASELINES, EG_BASELINE_OUTCOMES };
 
 typedef struct eg_planning {
@@ -99,7 +100,7 @@ typedef struct eg_planning {
   bool exceeds;  // the plan exceeds the limit of memory, which its search ignored
   bool is_exact; // eg_plan_space
   // The bound covers only the variants that a search reached, although rules came to an
-  // end: a folded step lacks some of the whole step's
+  // end: a folded step lacks some variants of the whole step
   bool is_of_reached;
   bool is_beaten;   // not searched, because the bound is above the input's ceiling
   bool is_skipped;  // without rules: its bound is far above the ceiling
@@ -127,25 +128,24 @@ typedef struct eg_planning {
 /// Plans a step. The search begins with the cheapest baseline of the given graph or, if
 /// rules have made variants, with the cheapest plan found without rules. After a search
 /// without a proof, the baselines that may be cheaper are planned while time is left; the
-/// cheapest plan wins, so that no tried baseline is cheaper than the result. With another
-/// searcher, its plan is the result, without a bound, even if it does not fit. Limits and
-/// "does not fit" are results. Fails with EGRAPH_E_UNSUPPORTED (operators of unknown
-/// type, too many layouts), EGRAPH_E_TYPE (an unsound rule), EGRAPH_E_ARGUMENT
-/// (constraints that leave no plan on this mesh), EGRAPH_E_MEMORY.
+/// cheapest plan wins, so that no tried baseline is cheaper than the result. With a
+/// search by another algorithm, its plan is the result, without a bound, even if it does
+/// not fit. Limits and "does not fit" are results. Fails with EGRAPH_E_UNSUPPORTED
+/// (operators of unknown type, too many layouts), EGRAPH_E_TYPE (an unsound rule),
+/// EGRAPH_E_ARGUMENT (constraints that leave no plan on this mesh), EGRAPH_E_MEMORY.
 egraph_status eg_planner_run(egraph_allocator alloc, const eg_planner_input *input,
                              eg_planning *out);
-/// Finds the best mixture of the plans `kind` of a step with known equal blocks, without
-/// a search (plan_folded.h). Fails like eg_planner_run.
+/// Finds, without a search, the best mixture of the plans `kind`: each equal block of the
+/// step takes its choices from one plan (plan_folded.h). Fails like eg_planner_run.
 egraph_status eg_planner_mix(egraph_allocator alloc, const eg_planner_input *input,
                              const eg_plan *const *kind, uint32_t kinds,
                              eg_planning *out);
-/// Makes a certificate (plan_compete.h), initialized, of a plan of the input's step,
-/// within the input's limits of time and work, without a search. Fails like
-/// eg_planner_run.
+/// Makes a certificate (plan_compete.h) of a plan of the input's step in an initialized
+/// *out, within the input's time and work, without a search. Fails like eg_planner_run.
 egraph_status eg_planner_certify(egraph_allocator alloc, const eg_planner_input *input,
                                  const eg_plan_claim *claim, eg_plan_certificate *out);
-/// Runs eg_saturate and seals the values through which rules must not match; `info`
-/// describes the graph that `egraph` was seeded with.
+/// Runs eg_saturate, after it has sealed the values through which rules must not match;
+/// `info` describes the graph from which `egraph` was made.
 egraph_status eg_plan_apply_rules(eg_tensor_egraph *egraph, const eg_step_info *info,
                                   const eg_rules *rules,
                                   const eg_saturation_options *options,
@@ -160,13 +160,13 @@ egraph_status eg_planning_saturate(eg_planning *out, egraph_allocator alloc,
                                    uint32_t *out_given_nodes);
 /// Sets the gap and the status from cost and bound, if there is a plan.
 void eg_planning_judge(eg_planning *planning);
-/// Fills the outcome of a baseline. Fails with EGRAPH_E_MEMORY.
+/// Fills in the result of a baseline plan. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_baseline_outcome_note(eg_baseline_outcome *outcome,
                                        egraph_allocator alloc, const char *name,
                                        const eg_baseline_obstacle *obstacle,
                                        const eg_fitted_plan *plan);
-/// Plans blocks of several kinds as `input` says; fills the model of `input`. Fails
-/// like eg_plan_mix.
+/// Plans equal blocks by several plans, as `input` says; fills the model of `input`.
+/// Fails like eg_plan_mix.
 egraph_status eg_planning_mix(eg_planning *out, egraph_allocator alloc,
                               const eg_plan_space *space, eg_mix_input *input,
                               const eg_mesh *mesh);

@@ -8,7 +8,7 @@
 #include "optimize/search/budget.h"
 #include "optimize/search/planner.h"
 
-/// A baseline of the mesh.
+/// A baseline plan of the mesh, which competes with the planner's plan.
 typedef struct eg_contender {
   eg_axis_roles roles;
   bool is_fewer;           // planning for fewer devices
@@ -58,11 +58,11 @@ typedef struct eg_planner {
   double start;
 } eg_planner;
 
-/// Returns the budget with the remaining time.
+/// Returns the planner's budget, with the remaining time as its limit.
 eg_layout_options eg_planner_remaining(const eg_planner *p);
 /// Reports progress; the callback of eg_layout_options for a planner. While baselines are
-/// planned, it reports only the best cost so far. A baseline that matters only if it is
-/// cheaper ends when its bound shows that it is not.
+/// planned, it reports only the best cost so far. A baseline of use only if it is cheaper
+/// ends when its bound shows that it is not.
 bool eg_planner_progress(void *planner, double cost, double bound, double seconds);
 bool eg_planner_fits(const eg_planner *p);
 /// True when the user has no constraints.
@@ -70,21 +70,21 @@ bool eg_planner_is_free(const eg_planner *p);
 void eg_planner_note_least(eg_planner *p, const eg_fitted_plan *plan);
 /// Replaces the planner's plan.
 void eg_planner_take(eg_planner *p, eg_fitted_plan *plan);
-/// Replaces the planner's plan by `plan` if that fits and is cheaper, and seeds the
-/// search with it. Fails with EGRAPH_E_INTERNAL when `plan` contradicts a bound.
+/// Replaces the planner's plan by `plan` if that fits in memory and is cheaper, and seeds
+/// the search with it. Fails with EGRAPH_E_INTERNAL when `plan` contradicts a bound.
 egraph_status eg_planner_let_win(eg_planner *p, const char *name, eg_fitted_plan *plan);
 
-/// Lists the baselines of the mesh. Fails with EGRAPH_E_MEMORY.
+/// Lists the baseline plans that exist on the mesh. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_contest_list(eg_planner *p);
 /// Plans the baselines of one graph roughly, then those that may be the cheapest finely,
 /// and sorts the baselines by cost.
 egraph_status eg_contest_seed(eg_planner *p, eg_competition *competition);
-/// Plans for fewer devices, and plans the baseline that is cheapest without variants,
+/// Plans for fewer devices, and plans the baseline that was cheapest for the given graph,
 /// both with the variants that rules made.
 egraph_status eg_contest_seed_variants(eg_planner *p, eg_competition *competition);
 /// Forgets plans of baselines that exceed the limit of memory (or `all` plans) after a
 /// search without the limit, so that these baselines are planned again. The plan of one
-/// device is not forgotten: no plan on one device holds less.
+/// device is not forgotten: no plan on one device takes less memory.
 void eg_contest_forget(eg_planner *p, bool all);
 /// Plans, after the search, baselines that may be cheaper than the plan, and baselines
 /// that the user asked for.

@@ -23,7 +23,7 @@
 #include "pcg/graph/graph_copy.h"
 #include "rewrites/explain/explain_rounds.h"
 #include "rewrites/language/rules.h"
-/// Smaller relative gains of a round count as none.
+/// Smaller relative gains of a round of saturation and extraction count as none.
 static const double SETTLED_GAIN = 1e-5;
 /// Defaults of work_limit, in millions of steps: DEFAULT_HALF for saturation and for
 /// extraction each, or, for a large graph, a number for each operator; and of time_limit.
@@ -131,7 +131,7 @@ static uint32_t saturating_sum(uint32_t a, uint32_t b) {
   return a > UINT32_MAX - b ? UINT32_MAX : a + b;
 }
 
-/// Adds the statistics of a round to the result's.
+/// Adds the saturation statistics of a round to the statistics of all rounds.
 static void count_saturation(run *r) {
   eg_saturation_report *all = &r->result->saturation, *own = &r->now.saturation;
   egraph_report *report = &r->result->report;
@@ -334,14 +334,14 @@ static egraph_status emit_round(run *r) {
                           now->extraction.choice.data, before));
   EG_TRY(fold_round(r));
   EG_TRY(eg_graph_predict(now->outcome, r->alloc, r->input->costs, &now->cost));
-  // The graph has the cost that the extractor reported, and costs no more than the start
-  // of the round if that was among its variants.
+  // The graph has the cost that the extractor reported, and costs no more than the graph
+  // at the start of the round if that was among its variants.
   char what[64];
   (void)snprintf(what, sizeof what, "graph of round %" PRIu32, r->result->report.rounds);
   EG_TRY(eg_proof_check_equal(what, now->extraction.cost, now->cost));
   if (now->is_as_given) EG_TRY(eg_proof_check_bound(what, now->cost, now->seed_cost));
   now->bound = now->extraction.bound;
-  // The start is one of the variants.
+  // The graph at the start of the round is one of the variants.
   if (!now->is_as_given && now->seed_cost < now->bound) now->bound = now->seed_cost;
   return EGRAPH_OK;
 }
@@ -350,8 +350,8 @@ static egraph_status emit_round(run *r) {
 
 // A cost is a median of timings and has an error. Suppose that another choice were
 // cheapest if the best choice's costs were raised by their errors and all other costs
-// lowered by theirs. Then the entries in which the two choices differ decide. They are
-// measured again, until none is left or the time is over.
+// lowered by theirs. Then the measured costs in which the two choices differ decide. They
+// are measured again, until none is left or the time is over.
 
 typedef struct settling {
   run *r;
@@ -365,7 +365,7 @@ typedef struct settling {
 
 static double left(const settling *s) { return s->deadline - eg_clock_seconds(); }
 
-/// Marks the entries of a choice.
+/// Marks the entries of the cost model that price the nodes of a choice.
 static void mark_used(const settling *s, const eg_u32s *choice, bool *out) {
   memset(out, 0, s->entry_count * sizeof *out);
   for (size_t c = 0; c < choice->len; c++) {
@@ -398,8 +398,8 @@ static egraph_status solve_again(const settling *s, double seconds,
   return eg_extract_solve(s->r->alloc, &s->single->problem, &options, out);
 }
 
-/// Finds the entries that can be measured and in which a rival differs from the best
-/// choice; *out_count: their number.
+/// Finds the measured costs, with an error, that only one of the two choices uses: the
+/// best one or its rival; *out_count: their number.
 static egraph_status find_deciding(const settling *s, uint32_t *out_count) {
   double own;
   *out_count = 0;
@@ -434,8 +434,8 @@ static egraph_status measure_again(settling *s) {
   uint32_t requested = eg_cost_requested(costs);
   EG_TRY(eg_cost_measure(costs, s->r->input->measurer, is_over, s));
   s->r->result->report.measured_again += requested - eg_cost_requested(costs);
-  // An operator that was not measured in time keeps its cost: a later round must not
-  // change a cost that this round's proof uses.
+  // An operator that was not measured again in time keeps its cost: a later round must
+  // not change a cost that this round's proof uses.
   eg_cost_withdraw(costs);
   eg_single_problem_reprice(s->single, costs);
   EG_LOCAL(eg_extract_result, found, s->r->alloc);
@@ -447,8 +447,8 @@ static egraph_status measure_again(settling *s) {
   return EGRAPH_OK;
 }
 
-/// Settles close costs in the first round, so that its proof holds for the costs of
-/// all rounds.
+/// Measures costs that decide between close choices again, in the first round, so that
+/// its proof holds for the costs of all rounds.
 static egraph_status settle_close_costs(run *r) {
   egraph_report *report = &r->result->report;
   search_round *now = &r->now;
@@ -524,7 +524,7 @@ static egraph_status keep_original(run *r) {
   return eg_graph_visit_specs(r->result->graph, r->alloc, note_original, r);
 }
 
-/// Explains a round whose outcome is kept.
+/// Explains how rules derived the graph of a round, if that graph is kept.
 static egraph_status explain_round(run *r) {
   const search_round *now = &r->now;
   double start = eg_clock_seconds();
@@ -538,7 +538,7 @@ static egraph_status explain_round(run *r) {
   return EGRAPH_OK;
 }
 
-/// Keeps the cheaper of start and outcome. *out_gain: relative gain.
+/// Keeps the cheaper graph of the round's start and end. *out_gain: relative gain.
 static egraph_status conclude_round(run *r, double *out_gain) {
   search_round *now = &r->now;
   bool is_first = r->result->report.rounds == 1;
@@ -568,8 +568,8 @@ static egraph_status run_rounds(run *r) {
     double gain;
     EG_TRY(play_round(r));
     EG_TRY(conclude_round(r, &gain));
-    // If a limit applies to all rounds together, this round may have less than a first
-    // round has.
+    // If a limit applies to all rounds together, this round may have less of it than a
+    // first round has.
     bool is_cut_short = r->last_stop == EG_STOP_TIME_LIMIT ||
                         r->last_stop == EG_STOP_WORK_LIMIT || r->cancelled;
     bool may_go_on = report->rounds < r->search->rounds &&
@@ -623,7 +623,7 @@ static egraph_status report_costs(run *r) {
   return eg_graph_running_nodes(r->result->graph, &report->nodes_after);
 }
 
-/// Returns the used share of a limit.
+/// Returns the share of a limit that is used up.
 static double used_share(double used, double limit) {
   return limit > 0 ? used / limit : 1;
 }
@@ -678,7 +678,7 @@ static egraph_status run_explained(run *r) {
   return eg_explained_print(&explained.explained, &r->result->explanation);
 }
 
-/// Sets the limits of steps for all rounds.
+/// Sets the limits of work (steps of saturation and extraction) for all rounds.
 static egraph_status limit_work(run *r) {
   uint32_t nodes;
   EG_TRY(eg_graph_running_nodes(r->input->graph, &nodes));
@@ -723,7 +723,7 @@ static egraph_status optimize(egraph_allocator alloc, const eg_optimizer_input *
   EG_HAND_OVER(EGRAPH_OK, result, out);
 }
 
-/// Numbers that rules fold into each other may overflow, which only the data shows. Then
+/// Constants that rules multiply together may overflow, which only the data shows. Then
 /// the search is repeated with the rules that keep every bit.
 egraph_status eg_optimizer_run(egraph_allocator alloc, const eg_optimizer_input *input,
                                eg_optimization **out) {

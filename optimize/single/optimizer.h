@@ -36,8 +36,8 @@ typedef struct eg_optimization {
   eg_text explanation;  // of the graph if it was requested; otherwise ""
 } eg_optimization;
 
-/// Checks limits and choices of a search against egraph_search.def and the names. Fails
-/// with EGRAPH_E_ARGUMENT.
+/// Checks limits and options of a search against egraph_search.def and the known names.
+/// Fails with EGRAPH_E_ARGUMENT.
 egraph_status eg_search_check(const egraph_search *search);
 /// Returns the options of saturation in a checked search, without limits of time and
 /// work; `growth`: the default node limit for each node at the start.

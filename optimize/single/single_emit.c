@@ -28,8 +28,8 @@ static const eg_single_node *node_of(const emitter *e, uint32_t class) {
 
 // ---- origins ----------------------------------------------------------------------
 
-/// Returns the rule that made an e-node; for a node of the original, the rule that made
-/// it there.
+/// Returns the number of the rule that made an e-node; for a node of the original graph,
+/// the rule that made it in an earlier round.
 static uint32_t reason_of(const emitter *e, eg_node node) {
   if (node.id == EG_NODE_NONE.id) return EG_REORDER;
   const eg_tensor_egraph *egraph = e->space->egraph;
@@ -54,7 +54,7 @@ static egraph_status note_origin(emitter *e, const char *name, eg_node node,
 
 // ---- one class --------------------------------------------------------------------
 
-/// Pushes operands that are not made yet on the stack, so that the first one is on top.
+/// Pushes operands that are not yet written on the stack, the first one on top.
 static egraph_status push_operands(emitter *e, uint32_t class) {
   const eg_extract_problem *problem = &e->single->problem;
   uint32_t node = e->choice[class];
@@ -157,7 +157,7 @@ static egraph_status emit_classes(emitter *e) {
   for (uint32_t c = 0; c < e->single->problem.class_count; c++)
     EG_TRY(eg_u32s_push(&e->made, NONE));
   EG_TRY(emit_outputs(e));
-  // Nodes that make constants were written on the way, without a class.
+  // Nodes that make constants were written with their readers, without a class.
   for (uint32_t n = 0; n < eg_graph_node_count(graph); n++) {
     eg_graph_node_info info = eg_graph_node_at(graph, (eg_graph_node){n});
     const char *name = eg_graph_value(graph, info.results[0])->name;

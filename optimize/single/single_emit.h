@@ -1,4 +1,4 @@
-// Writes a choice of the plain extractor as a graph.
+// Writes a choice of e-nodes by the plain extractor as a graph.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_OPTIMIZE_SINGLE_SINGLE_EMIT_H
 #define EG_OPTIMIZE_SINGLE_SINGLE_EMIT_H
@@ -23,12 +23,12 @@ typedef struct eg_emission {
 
 /// Writes the chosen nodes as a graph with the original's inputs, outputs and, for values
 /// that survive, names. `choice` covers the problem's roots. A value of weights alone
-/// gets the derivation with the fewest bytes written. `before` (may be NULL) has the
-/// origins of the e-graph's own graph, if that was emitted itself.
+/// gets the derivation with the fewest bytes written. `before` (may be NULL): the origins
+/// of the e-graph's own graph, if an earlier round emitted it.
 egraph_status eg_emission_init(eg_emission *emission, egraph_allocator alloc,
                                const eg_single_problem *single, const uint32_t *choice,
                                const eg_emission *before);
-/// Destroys the graph too unless it was taken (set to NULL).
+/// Destroys the graph too, unless the caller took it and set it to NULL.
 void eg_emission_deinit(eg_emission *emission);
 
 #endif

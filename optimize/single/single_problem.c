@@ -1,5 +1,5 @@
-// The space is enumerated once to request its costs, and again when they are known; both
-// times it asks for the same costs.
+// Builds the plan space once to request the costs it needs, and again when they are
+// known; both times it asks for the same costs.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/single/single_problem.h"
 
@@ -142,7 +142,7 @@ static egraph_status add_problem_operator(eg_single_problem *single, uint32_t o,
   return EGRAPH_OK;
 }
 
-/// Adds the reorders of a value; parts of a tuple have them, the tuple does not.
+/// Adds the reorders of a value; elements of a tuple have them, the tuple does not.
 static egraph_status add_reorders(eg_single_problem *single, uint32_t v,
                                   eg_u32s *children) {
   const eg_plan_space *space = &single->space;
@@ -223,8 +223,8 @@ eg_format eg_single_format(const eg_single_problem *single, uint32_t class) {
 // ---- the graph as a choice --------------------------------------------------------
 
 // Finds the given graph among its variants: visits its nodes from the inputs on, first in
-// the formats that the graph carries, then row-major, and chooses the first node of each
-// class. The node's operands were chosen before, so that the choice is acyclic.
+// the memory formats that the graph has, then row-major, and chooses the first node of
+// each class. The node's operands were chosen before, so that the choice is acyclic.
 
 #define NONE EG_SPACE_NONE
 
@@ -245,7 +245,7 @@ static uint32_t original_value(const follower *f, eg_value value) {
                              eg_tensor_egraph_value_class(f->space->egraph, value));
 }
 
-/// Returns the layout of `v` in which the graph has the value, or NONE.
+/// Returns the layout of space value `v` in which the graph has it, or NONE.
 static uint32_t original_layout(const follower *f, uint32_t v, eg_value value) {
   eg_layout layout = {.format = EG_FORMAT_PLAIN};
   if (f->in_formats) layout.format = eg_graph_value(f->graph, value)->type.layout.format;
@@ -259,8 +259,8 @@ static void choose_original(follower *f, uint32_t node) {
 
 // ---- strategies -----------------------------------------------------------------
 
-/// True when an operator of the space is a node on the current operands; `payload` is its
-/// attributes' id.
+/// True when an operator of the plan space is a node on the current operands; `payload`
+/// is the id of the node's attributes.
 static bool is_original_node(const follower *f, const eg_space_operator *op, eg_op kind,
                              uint32_t payload) {
   eg_term term = eg_engine_term(f->engine, op->node);
@@ -301,7 +301,7 @@ static egraph_status choose_made(follower *f, uint32_t v, const eg_attrs *attrs,
   return EGRAPH_OK;
 }
 
-/// Chooses a reorder where a node only changes the format of a value.
+/// Chooses a reorder for a node that only changes the memory format of a value.
 static bool choose_reorder(follower *f, const eg_attrs *attrs, uint32_t v,
                            uint32_t output) {
   if (attrs->op != EG_OP_IDENTITY || f->operands.data[0] != v) return false;
@@ -318,8 +318,8 @@ static bool choose_reorder(follower *f, const eg_attrs *attrs, uint32_t v,
 
 // ---- nodes ----------------------------------------------------------------------
 
-/// Chooses for a node with several results: it makes a tuple, which has the layout of
-/// its parts.
+/// Chooses an e-node for a node with several results: it makes a tuple, which has the
+/// layout of its elements.
 static egraph_status follow_tuple(follower *f, const eg_graph_node_info *info) {
   uint32_t tuple, layout = NONE;
   EG_TRY(eg_plan_space_find_term(f->space, info->attrs, f->operands.data,
@@ -366,7 +366,7 @@ static egraph_status follow_node(follower *f, eg_graph_node node) {
 
 // ---- the whole ------------------------------------------------------------------
 
-/// Chooses the only strategy of an input: row-major.
+/// Chooses the only strategy of an input of the graph: row-major.
 static void follow_input(follower *f, eg_value value) {
   uint32_t v = original_value(f, value);
   if (v == NONE || f->space->values.data[v].is_constant) return;

@@ -19,7 +19,7 @@
 #include "pcg/graph/graph.h"
 #include "sim/cost.h"
 
-/// The basis of the cost of a strategy or of a reorder.
+/// The cost of a strategy or of a reorder, with its source and measurement.
 typedef struct eg_price {
   double seconds;
   eg_cost_source source;
@@ -28,7 +28,7 @@ typedef struct eg_price {
 } eg_price;
 EG_VEC_DEFINE(eg_prices, eg_price);
 
-/// The meaning of a node of the problem.
+/// The meaning of a node of the extraction problem: a strategy or a reorder.
 typedef struct eg_single_node {
   uint32_t op;     // operator of the space; EG_SPACE_NONE: a reorder
   uint32_t choice; // strategy of the space; a reorder: its move
@@ -48,7 +48,7 @@ typedef struct eg_single_problem {
   eg_u32s node_of;       // [space strategies] node, or EG_EXTRACT_NONE
 } eg_single_problem;
 
-/// The sources of the problem of an e-graph.
+/// The e-graph and the costs from which an extraction problem is built.
 typedef struct eg_single_source {
   eg_tensor_egraph *egraph;
   eg_cost_model *costs;
@@ -58,8 +58,8 @@ typedef struct eg_single_source {
 /// Asks the cost model to note every cost of the problem (eg_cost_request).
 egraph_status eg_single_problem_request(egraph_allocator alloc,
                                         const eg_single_source *source);
-/// Notes that nodes priced by a marked measurement are measured again (the smaller cost
-/// stays). `again`: [entries of the cost model].
+/// Asks the cost model to measure the nodes again whose measurement is marked (the
+/// smaller cost stays). `again`: [entries of the cost model].
 egraph_status eg_single_problem_request_again(egraph_allocator alloc,
                                               const eg_single_source *source,
                                               const bool *again);
@@ -74,27 +74,27 @@ static inline const eg_price *eg_single_price(const eg_single_problem *single,
                                               uint32_t node) {
   return &single->prices.data[single->nodes.data[node].basis];
 }
-/// Returns the class of a value of the space in a memory format; EG_EXTRACT_NONE: none.
+/// Returns a space value's extraction class in a memory format; EG_EXTRACT_NONE: none.
 uint32_t eg_single_class(const eg_single_problem *single, uint32_t value,
                          unsigned format);
-/// Returns the memory format of a class.
+/// Returns the memory format of a class of the extraction problem.
 eg_format eg_single_format(const eg_single_problem *single, uint32_t class);
 
 /// Fills the choice that represents the e-graph's own graph: [problem classes] node, or
-/// EG_EXTRACT_NONE. *out_as_given: in the graph's own formats; false: all plain, because
-/// the problem lacks one of these formats.
+/// EG_EXTRACT_NONE. *out_as_given: true in the graph's own formats; false: all row-major,
+/// because the problem lacks one of these formats.
 egraph_status eg_single_original(const eg_single_problem *single, uint32_t *out_choice,
                                  bool *out_as_given);
 
 // Counts costs by their source: measured, estimated, guessed, given, or without a price.
 
-/// Counts the source of a cost; costs that are free are not counted.
+/// Counts a cost by its source (measured, ...); costs that are free are not counted.
 void eg_cost_basis_count(egraph_cost_basis *inout, eg_cost_source source, bool is_guess);
 /// True when some operator has a price.
 bool eg_cost_basis_has_prices(const egraph_cost_basis *basis);
 
-/// Counts the operators of a graph in the report's basis, with the time estimated from
-/// bytes alone, and the parts that this estimate leaves out.
+/// Counts the operators of a graph in the report by the source of their cost, with the
+/// time estimated from bytes alone, and the parts that this estimate leaves out.
 egraph_status eg_cost_basis_report(const eg_graph *graph, egraph_allocator alloc,
                                    eg_cost_model *costs, egraph_report *inout);
 

@@ -1,5 +1,5 @@
-// Builds the parts that the graph fixes: an operator for each value, an order, leads with
-// their followers.
+// Builds the parts that the graph fixes: an operator for each value, an order, and the
+// model's operators (leads) with the nodes that training adds for each.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/soap/soap.h"
 
@@ -49,9 +49,9 @@ static bool has_allowed(const eg_layout_problem *p, uint32_t op) {
   return false;
 }
 
-/// Picks the operator of each value: the known operator if there is one, otherwise the
-/// first allowed operator. A kept value is kept from its entry, else from the value that
-/// FORWARD shares, else from the phase that makes it.
+/// Picks the operator of each problem value: the known solution's, otherwise the first
+/// allowed one. A stored value starts from the step's input, else from the value that
+/// FORWARD stores for both later phases, else from the phase that makes it.
 static egraph_status pick_operators(eg_soap *s) {
   const eg_layout_problem *p = s->problem;
   EG_TRY(eg_fill_none(&s->operator_of, value_count(s)));
@@ -186,7 +186,8 @@ static egraph_status read_stamps(grouper *g) {
   return eg_fill_none(&g->lead_of_value, most);
 }
 
-/// Finds the leads of the forward graph; weights belong to their first reader.
+/// Finds the leads of the forward graph (operators that nodes of training follow);
+/// weights belong to their first reader.
 static void find_forward_leads(grouper *g) {
   eg_soap *s = g->s;
   const eg_layout_problem *p = s->problem;
@@ -227,8 +228,8 @@ static egraph_status number_leads(grouper *g) {
   return EGRAPH_OK;
 }
 
-/// Lists the members of a lead in order, the lead first, although casts of its operands
-/// may come before it.
+/// Lists the values that follow a lead operator, in order, the lead first, although casts
+/// of its operands may come before it.
 static egraph_status list_members(eg_soap *s) {
   EG_LOCAL(eg_u32s, key, s->question->alloc);
   EG_LOCAL(eg_u32s, items, s->question->alloc);
@@ -263,8 +264,8 @@ static egraph_status list_options(eg_soap *s) {
   return eg_u32s_resize(&s->follow_row, s->options.len);
 }
 
-/// Notes the known solution as the last option of each lead: strategies of its members
-/// and kept values.
+/// Notes the known solution as the last option of each lead operator: strategies of the
+/// values that follow it, and stored values.
 static egraph_status note_known(eg_soap *s) {
   EG_TRY(eg_fill_none(&s->kept, value_count(s)));
   for (uint32_t v = 0; s->known != NULL && v < value_count(s); v++)

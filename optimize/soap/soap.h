@@ -25,7 +25,7 @@
 #define EG_SOAP_NONE UINT32_MAX
 enum { EG_SOAP_AHEAD = 4 }; // readers that gathers run ahead
 
-/// The shortest paths of transitions from one place of a value to all of its places.
+/// The cheapest sequence of transitions from one layout of a value to another.
 typedef struct eg_soap_way {
   double seconds; // of a step; INFINITY: there is no way
   uint32_t arc;   // the last arc; EG_SOAP_NONE: the way begins here
@@ -80,9 +80,9 @@ EG_OWNER_DEFINE_MEMBERS(eg_soap,
                          run_of_place, touched, path),
                         (eg_soap_ways, ways), (eg_list_schedule, schedule))
 
-/// Prepares a question. `known`: strategies of a solution, [problem values], or NULL.
-/// Fails with EGRAPH_E_MEMORY, and with EGRAPH_E_UNSUPPORTED if constraints leave a value
-/// no operator.
+/// Prepares the data of a search. `known`: strategies of a solution, [problem values], or
+/// NULL. Fails with EGRAPH_E_MEMORY, and with EGRAPH_E_UNSUPPORTED if constraints leave a
+/// value no operator.
 egraph_status eg_soap_init(eg_soap *soap, const eg_plan_question *question,
                            const uint32_t *known);
 
@@ -90,24 +90,26 @@ static inline uint32_t eg_soap_option_count(const eg_soap *soap, uint32_t lead) 
   return soap->option_begin.data[lead + 1] - soap->option_begin.data[lead];
 }
 
-/// Fills the options of data parallelism, as far as operators have it: along each axis
-/// dimension 0 of a result is split, and weights are whole. `choice`: [leads] option.
+/// Fills the options of data parallelism, as far as operators have it: along each
+/// axis dimension 0 of a result is split, and weights are whole. `choice`: [lead
+/// operators] option.
 egraph_status eg_soap_start(const eg_soap *soap, eg_u32s *choice);
-/// Fills the options of the known solution. `choice`: [leads] option.
+/// Fills the options of the known solution. `choice`: [lead operators] option.
 egraph_status eg_soap_start_known(const eg_soap *soap, eg_u32s *choice);
-/// Finds the strategies of a lead's members under one of its options, in the order of
-/// `members`; valid until the next call. Fails with EGRAPH_E_MEMORY.
+/// Finds the strategies of a lead operator and its followers under an option of the lead,
+/// in the order of `members`; valid until the next call. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_soap_follow(eg_soap *soap, uint32_t lead, uint32_t option,
                              const uint32_t **out);
-/// Fills `strategy` for all problem values.
+/// Fills `strategy` for all problem values from the lead operators' options, `choice`.
 egraph_status eg_soap_choose(eg_soap *soap, const uint32_t *choice);
 /// Estimates the seconds of a step whose exchanges overlap computing, one stream for each
 /// class of links: the result of eg_plan_simulate with gathers four readers ahead
 /// (pcg/plan/plan_issue.h). Simplified: a writer does not wait for readers of the
-/// overwritten value, ways share only common arcs, and later micro-batches take as long
-/// as the second. INFINITY: no plan.
+/// overwritten value, two sequences of moves share only common moves, and later
+/// micro-batches take as long as the second. INFINITY: no plan.
 egraph_status eg_soap_simulate(eg_soap *soap, const uint32_t *choice, double *out);
-/// Finds the shortest paths from a place, by number of the layout.
+/// Finds the cheapest moves from a place (layout of a value) to each
+/// layout: (*out)[layout].
 egraph_status eg_soap_ways_from(eg_soap *soap, uint32_t place, const eg_soap_way **out);
 
 #endif

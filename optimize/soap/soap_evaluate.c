@@ -7,7 +7,7 @@
 
 #define NONE EG_SOAP_NONE
 #define START UINT32_MAX // there when the step begins
-// Steps of work: measured nanoseconds.
+// Work to evaluate a value and a run: one step of work is a measured nanosecond.
 enum { STEPS_OF_VALUE = 40, STEPS_OF_RUN = 250 };
 
 static const eg_model_value *model_value(const eg_soap *s, uint32_t value) {
@@ -18,7 +18,7 @@ static uint32_t place_number(const eg_soap *s, uint32_t place) {
   return place - s->problem->place_begin.data[s->place_value.data[place]];
 }
 
-/// Returns how often a step runs a value's producer and its moves.
+/// Returns how often a training step runs the producer of a value and its moves.
 static double times_of(const eg_soap *s, uint32_t value) {
   return s->problem->cost_times.data[value];
 }
@@ -71,8 +71,9 @@ static egraph_status way(eg_soap *s, uint32_t from, uint32_t to, double *out) {
 
 // ---- followers ----------------------------------------------------------------------
 
-/// Returns the layout of an operand that no member makes: for a cotangent of the type of
-/// the lead's result, the layout of this result without partial sums; otherwise whole.
+/// Returns the layout of an operand made for another lead operator: for a cotangent
+/// of the type of the lead's result, this result's layout without partial sums;
+/// otherwise whole.
 static uint32_t layout_of_stranger(const eg_soap *s, uint32_t v, uint32_t lead_value,
                                    uint32_t lead_place) {
   const eg_plan_model *model = s->question->model;
@@ -87,7 +88,7 @@ static uint32_t layout_of_stranger(const eg_soap *s, uint32_t v, uint32_t lead_v
   return found == UINT32_MAX ? 0 : found;
 }
 
-/// Returns the place of a problem value in a layout of the space, or NONE.
+/// Returns the place (index over all layouts) of a problem value in a layout, or NONE.
 static uint32_t place_in(const eg_soap *s, uint32_t value, uint32_t layout) {
   uint32_t count = eg_layout_layout_count(s->problem, value);
   for (uint32_t i = 0; i < count; i++)
@@ -111,7 +112,7 @@ static bool is_partial(const eg_soap *s, uint32_t place) {
   return false;
 }
 
-/// Prices the cheapest exchange that adds up partial sums; 0: there are none.
+/// Prices the cheapest exchange that adds up a value's partial sums; 0: it has none.
 static egraph_status price_sums(eg_soap *s, uint32_t place, double *out) {
   uint32_t value = s->place_value.data[place];
   const eg_soap_way *row;
@@ -126,7 +127,7 @@ static egraph_status price_sums(eg_soap *s, uint32_t place, double *out) {
   return EGRAPH_OK;
 }
 
-/// Computes the cost of a strategy of a member, which follows a lead: the operands come
+/// Computes the cost of a strategy of a node that follows a lead operator: operands come
 /// in the lead's layouts, and partial sums of the result are added up.
 static egraph_status price_member(eg_soap *s, uint32_t lead_value, uint32_t lead_place,
                                   uint32_t strategy, uint32_t value, double *out) {
@@ -158,7 +159,7 @@ static egraph_status price_member(eg_soap *s, uint32_t lead_value, uint32_t lead
   return EGRAPH_OK;
 }
 
-/// Notes the layouts in which a strategy leaves its value and needs its operands.
+/// Notes the layouts in which a strategy makes its value and reads its operands.
 static egraph_status note_near(eg_soap *s, uint32_t value, uint32_t strategy,
                                bool is_lead) {
   const eg_layout_problem *p = s->problem;
@@ -237,7 +238,7 @@ static egraph_status add_need(eg_soap *s, uint32_t place) {
   return EGRAPH_OK;
 }
 
-/// Returns the first noted place in which a value is needed, or NONE.
+/// Returns the first layout (as place) in which a value was noted as needed, or NONE.
 static uint32_t first_need(const eg_soap *s, uint32_t value) {
   uint32_t place = NONE;
   for (uint32_t at = s->need_first.data[value]; at != 0; at = s->need_next.data[at - 1])
@@ -268,7 +269,7 @@ static void keep_first(eg_soap *s, uint32_t value) { // takes the first allowed 
   }
 }
 
-/// Chooses the layout of an entry that its first reader needs.
+/// Chooses the layout in which an input enters the step: its first reader's.
 static void choose_entry(eg_soap *s, uint32_t value) {
   uint32_t v = model_value(s, value)->value;
   s->strategy.data[value] = s->kept.data[value];
@@ -281,7 +282,7 @@ static void choose_entry(eg_soap *s, uint32_t value) {
   keep_first(s, value);
 }
 
-/// Chooses the layouts in which another value of the problem is kept.
+/// Chooses the layout in which a value is stored for a later phase or the next step.
 static void choose_kept(eg_soap *s, uint32_t value) {
   const eg_layout_problem *p = s->problem;
   s->strategy.data[value] = s->kept.data[value];
@@ -366,7 +367,7 @@ static egraph_status wait_for_place(eg_soap *s, uint32_t run, uint32_t place) {
   return by == START ? EGRAPH_OK : eg_list_schedule_wait(&s->schedule, run, by - 1);
 }
 
-/// Returns the seconds of one run.
+/// Returns the seconds of one of the runs of a node or move in a step.
 static double run_seconds(const eg_soap *s, uint32_t value, double cost) {
   bool repeats = model_value(s, value)->phase != EG_PHASE_UPDATE;
   double runs = repeats ? s->space->info->micro_batches : 1;
@@ -390,15 +391,15 @@ static bool is_old(const eg_soap *s, uint32_t value) {
   return s->lead_of.data[value] == NONE;
 }
 
-/// Makes a run wait for the computing step that its gather waits for.
+/// Makes a run wait for a computing step, so that its exchange does not start earlier.
 static egraph_status stand_behind(eg_soap *s, uint32_t run, uint32_t computing) {
   return computing == NONE ? EGRAPH_OK
                            : eg_list_schedule_wait(&s->schedule, run, computing);
 }
 
-/// Delays an exchange of a value that exists when its phase begins. A gather before use
-/// belongs to the window of the current value; other exchanges wait for the computing
-/// before them.
+/// Delays an exchange of a value that exists when its phase begins. A gather
+/// before use belongs to the window of the current value; other exchanges wait for
+/// earlier computing.
 static egraph_status keep_back(eg_soap *s, uint32_t value, uint32_t arc, uint32_t run) {
   if (!is_old(s, value)) return EGRAPH_OK;
   if (!is_reduction(s, arc) && model_value(s, value)->phase != EG_PHASE_UPDATE) {
@@ -437,8 +438,9 @@ static egraph_status run_arc(eg_soap *s, uint32_t value, uint32_t arc) {
   return make_place(s, p->arc_to.data[arc], run + 1);
 }
 
-/// Runs the moves from the place in which a value was made to `place`; `reductions`: only
-/// the first moves, as long as they reduce. *out is false if no moves lead to `place`.
+/// Schedules the moves from the layout in which a value was made to layout `place`;
+/// `reductions`: only the first moves, as long as they reduce. *out: some moves
+/// lead there.
 static egraph_status run_moves_to(eg_soap *s, uint32_t place, bool reductions,
                                   bool *out) {
   uint32_t value = s->place_value.data[place];
@@ -462,7 +464,7 @@ static egraph_status run_moves_to(eg_soap *s, uint32_t place, bool reductions,
   return EGRAPH_OK;
 }
 
-/// Makes the place of a value as soon as all places that its strategy needs exist.
+/// Schedules the node that makes a value, after all layouts that its strategy reads.
 static egraph_status make_value(eg_soap *s, uint32_t value) {
   const eg_layout_problem *p = s->problem;
   uint32_t strategy = s->strategy.data[value], run, made_by = START;
@@ -562,8 +564,8 @@ egraph_status eg_soap_simulate(eg_soap *s, const uint32_t *choice, double *out) 
 
 // ---- where searches begin -----------------------------------------------------------
 
-/// Counts the axes along which a strategy is data parallel: rows of its result are split,
-/// and operands that enter the step are whole.
+/// Counts the axes along which a strategy is data parallel: dimension 0 of its result is
+/// split, and operands that enter the step are whole.
 static uint32_t data_parallel_rows(const eg_soap *s, uint32_t value, uint32_t strategy) {
   const eg_layout_problem *p = s->problem;
   const eg_plan_model *model = s->question->model;

@@ -27,8 +27,8 @@ uint32_t eg_soap_walk_draw(eg_soap_walk *w, uint32_t lead) {
 
 // ---- neighbours ---------------------------------------------------------------------
 
-/// True when two leads have the same operator with options of the same costs: in another
-/// block, say, or another projection of the same block.
+/// True when two operators with a configuration have the same options of equal costs: in
+/// another block, say, or another projection of the same block.
 static bool are_like_leads(const eg_soap *s, uint32_t a, uint32_t b) {
   const eg_layout_problem *p = s->problem;
   uint32_t known = s->known != NULL, options = eg_soap_option_count(s, a) - known;
@@ -46,7 +46,7 @@ static bool are_like_leads(const eg_soap *s, uint32_t a, uint32_t b) {
          s->member_begin.data[b + 1] - s->member_begin.data[b];
 }
 
-/// Joins each lead to the ring of the first lead that is like it.
+/// Joins each lead operator to the ring of the first lead with the same options.
 static egraph_status find_alike(eg_soap_walk *w) {
   uint32_t count = (uint32_t)w->soap->leads.len;
   for (uint32_t l = 0; l < count; l++) {
@@ -65,7 +65,7 @@ static bool is_kept_value(const eg_soap *s, uint32_t value) {
   return s->operator_of.data[value] != NONE && s->lead_of.data[value] == NONE;
 }
 
-/// Lists a kept value, and the values from which it is kept.
+/// Lists a value stored across phases, and the stored values from which it starts.
 static egraph_status list_chain(eg_soap_walk *w, uint32_t value) {
   const eg_soap *s = w->soap;
   const eg_layout_problem *p = s->problem;
@@ -78,11 +78,11 @@ static egraph_status list_chain(eg_soap_walk *w, uint32_t value) {
   return EGRAPH_OK;
 }
 
-/// Lists the kept values of the operands and results of each lead's members.
+/// Lists the stored values that each lead operator and its followers read or make.
 static egraph_status find_near(eg_soap_walk *w) {
   const eg_soap *s = w->soap;
   const eg_layout_problem *p = s->problem;
-  // Makes lists: for each value, the values that are kept from it.
+  // Makes lists: for each value, the values that are stored from it.
   EG_LOCAL(eg_u32s, first, w->question->alloc);
   EG_LOCAL(eg_u32s, next, w->question->alloc);
   EG_TRY(eg_u32s_resize(&first, s->lead_of.len));
@@ -119,7 +119,8 @@ static egraph_status set_kept(eg_soap_walk *w, uint32_t value, uint32_t strategy
   return EGRAPH_OK;
 }
 
-/// Gives a lead an option; values kept near it follow, or return to the known solution.
+/// Gives a lead operator an option (strategy); if `follows`, the values stored near it
+/// return to the rules' choice, or to the known solution's.
 static egraph_status change(eg_soap_walk *w, uint32_t lead, uint32_t option,
                             bool follows) {
   const eg_soap *s = w->soap;
@@ -170,9 +171,9 @@ static bool is_stopped(eg_soap_walk *w) {
   return w->is_over;
 }
 
-/// Changes one lead, or all leads that are alike; every ring of leads is equally likely,
-/// so that an operator that a network has once is tried as often as one of all
-/// its blocks.
+/// Changes the option of one lead operator, or of all equal ones; every ring of equal
+/// leads is equally likely, so that an operator that a network has once is tried as often
+/// as one of all its blocks.
 static egraph_status change_at_random(eg_soap_walk *w) {
   w->undo_lead.len = w->undo_option.len = w->undo_value.len = w->undo_kept.len = 0;
   bool is_of_all = w->changes_alike && draw_below(w, 2) == 0;
@@ -187,7 +188,7 @@ static egraph_status change_at_random(eg_soap_walk *w) {
   return EGRAPH_OK;
 }
 
-/// Makes one proposal, and takes or undoes it.
+/// Changes options at random, and accepts or undoes the change.
 static egraph_status propose(eg_soap_walk *w, double scale) {
   double seconds;
   EG_TRY(change_at_random(w));

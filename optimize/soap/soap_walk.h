@@ -14,9 +14,9 @@
 typedef struct eg_soap_walk {
   eg_soap *soap;                    // borrowed
   const eg_plan_question *question; // borrowed
-  // A proposal, with probability 1/2 each, changes all leads that are alike, and changes
-  // the values kept near a changed lead with it; no accepted proposal exceeds the
-  // problem's limits. False: as FlexFlow published
+  // True: a proposal, with probability 1/2 each, changes all operators that are alike,
+  // and changes the layouts of values stored near an operator with it; no accepted
+  // proposal exceeds the problem's limits. False: as FlexFlow published
   bool changes_alike;
   eg_u32s choice;           // [leads] current option
   eg_u32s best, best_kept;  // choices of the shortest step; empty: no plan yet
@@ -37,26 +37,26 @@ EG_OWNER_DEFINE_MEMBERS(eg_soap_walk,
 
 egraph_status eg_soap_walk_init(eg_soap_walk *walk, eg_soap *soap,
                                 const eg_plan_question *question, bool changes_alike);
-/// Draws an option of a lead.
+/// Draws an option (strategy) of a lead, an operator with a configuration.
 uint32_t eg_soap_walk_draw(eg_soap_walk *walk, uint32_t lead);
-/// Continues from `choice` until `steps` are done, or half of them have gained nothing.
-/// Fails with EGRAPH_E_MEMORY.
+/// Walks on from the configurations `choice` until `steps` proposals are done, or half of
+/// them have gained nothing. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_soap_walk_on(eg_soap_walk *walk, uint64_t steps);
 /// Appends the strategies of the shortest step to the answer, and fills in the rest.
 egraph_status eg_soap_walk_answer(eg_soap_walk *walk, eg_plan_answer *out);
 
 // Improves a plan by small changes: a walk over configurations of its operators
 // (soap_walk.h) that begins with the plan and estimates the seconds of the overlapped
-// step. The algebra of the plan stays.
+// step. The graph of the plan stays.
 
 typedef struct eg_plan_refinement {
-  // Borrowed, of the question's mesh; NULL: data parallelism, in a question without rules
+  // Borrowed, on the question's mesh; NULL: data parallelism, in a question without rules
   const eg_plan *plan;
 } eg_plan_refinement;
 
-/// Returns a searcher of the whole step, for as much work as its question has. It finds
-/// no plan if the e-graph of the question lacks nodes that rules have made in the plan.
-/// Borrows `refinement`.
+/// Returns a search that improves plans of the whole step, with the work limit of its
+/// question. It finds no plan if the question's e-graph lacks nodes that rules have made
+/// in the plan. Borrows `refinement`.
 eg_plan_searcher eg_plan_refinement_searcher(const eg_plan_refinement *refinement);
 
 #endif

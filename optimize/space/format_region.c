@@ -3,7 +3,7 @@
 
 #include "base/owner.h"
 
-/// The marked classes, and the work list. Every operator is visited once, so that the
+/// The marked e-classes, and the work list. Every operator is visited once, so that the
 /// cost is linear for chains of any length.
 typedef struct region {
   eg_tensor_egraph *egraph;
@@ -22,7 +22,7 @@ bool eg_format_fits_fact(const eg_tensor_fact *fact, eg_format format) {
   return true;
 }
 
-/// Marks a value if it can have a format.
+/// Marks an e-class if its value can have a memory format other than row-major.
 static egraph_status mark_value(region *r, eg_class class) {
   class = eg_engine_find(r->engine, class);
   const eg_tensor_fact *fact = eg_tensor_egraph_fact(r->egraph, class);
@@ -33,8 +33,8 @@ static egraph_status mark_value(region *r, eg_class class) {
   return eg_u32s_push(&r->fresh, class.id);
 }
 
-/// Flags of the operands and results that have a format in any choice of an operator (the
-/// choices for devices' parts are among these).
+/// Flags of the operands and results that have a memory format in any choice of an
+/// operator (the choices for devices' parts are among these).
 typedef struct format_ends {
   bool operand[EG_MAX_FORMAT_OPERANDS], result;
 } format_ends;
@@ -61,8 +61,8 @@ static format_ends ends_of(const region *r, eg_class class, const eg_term *term)
   return ends;
 }
 
-/// Marks the operands and results of an operator with too many operands: it is plain, but
-/// is connected to operators that have formats.
+/// Marks the operands and results of an operator with too many operands: it is row-major,
+/// but is connected to operators that have memory formats.
 static egraph_status mark_all(region *r, eg_class class, const eg_term *term) {
   if (eg_op_info_of((eg_op)term->op)->formats == EG_FORMATS_PLAIN) return EGRAPH_OK;
   EG_TRY(mark_value(r, class));
@@ -71,7 +71,7 @@ static egraph_status mark_all(region *r, eg_class class, const eg_term *term) {
   return EGRAPH_OK;
 }
 
-/// Marks the operands and results of an operator that handles formats.
+/// Marks the operands and results of an operator that handles memory formats.
 static egraph_status mark_operator(region *r, eg_node node) {
   if (r->has_operator[node.id]) return EGRAPH_OK;
   r->has_operator[node.id] = true;

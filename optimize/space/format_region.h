@@ -7,10 +7,10 @@
 
 #include "rewrites/saturation/tensor_egraph.h"
 
-/// True when a value, with all its parts, may be in a format.
+/// True when a value, with all elements if it is a tuple, may be in a memory format.
 bool eg_format_fits_fact(const eg_tensor_fact *fact, eg_format format);
-/// Marks the classes of these values; `out`: [class_limit], all false before. Classes of
-/// weights alone are left out. Linear in the e-nodes.
+/// Marks the classes whose values may have other formats than row-major; `out`:
+/// [class_limit], all false before; not classes of weights alone. Linear in the e-nodes.
 egraph_status eg_format_region_find(eg_tensor_egraph *egraph, egraph_allocator alloc,
                                     bool *out);
 

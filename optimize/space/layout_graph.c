@@ -8,7 +8,7 @@
 #include "optimize/price/plan_price.h"
 #include "pcg/plan/step_scratch.h"
 
-/// Finds the next combination of digits; false after the last.
+/// Finds the next combination of sharding letters, one per axis; false after the last.
 static bool next_digits(const eg_mesh *mesh, uint32_t rank, eg_layout *layout) {
   for (uint32_t a = mesh->axis_count; a-- > 0;) {
     if (++layout->sharding[a] < EG_SHARD_S0 + rank) return true;
@@ -117,7 +117,7 @@ uint32_t eg_layout_graph_find(const eg_layout_graph *graph, const eg_layout *lay
 
 // ---- meshes without axes of one device --------------------------------------------
 
-/// Finds the axes of `part` in `whole`, in order; returns how many were found.
+/// Finds the axes of `part` in `whole` by name, in order; returns how many were found.
 static uint32_t find_axes(const eg_mesh *part, const eg_mesh *whole,
                           uint32_t out[EG_MAX_MESH_AXES]) {
   uint32_t count = 0;
@@ -153,8 +153,8 @@ eg_layout eg_unit_axes_narrow(const eg_layout *layout, const eg_mesh *whole,
   return out;
 }
 
-/// Spreads `count` digits or actions to the given axes of the mesh; 0 (R,
-/// REPLICATE) elsewhere.
+/// Moves `count` sharding letters or actions to the given axes of a larger mesh; the
+/// other axes get 0 (R, REPLICATE).
 static void spread_digits(uint8_t *digits, const uint32_t *axes, uint32_t count) {
   uint8_t narrow[EG_MAX_MESH_AXES];
   memcpy(narrow, digits, sizeof narrow);

@@ -34,7 +34,8 @@ EG_VEC_DEFINE(eg_layout_graphs, eg_layout_graph);
 
 enum { EG_LAYOUT_GRAPH_MAX = 1 << 14 };
 
-/// Fills an empty graph. EGRAPH_E_UNSUPPORTED: more than EG_LAYOUT_GRAPH_MAX layouts.
+/// Fills an empty graph with a type's layouts and transitions. EGRAPH_E_UNSUPPORTED: more
+/// than EG_LAYOUT_GRAPH_MAX layouts.
 egraph_status eg_layout_graph_build(eg_layout_graph *graph, const eg_mesh *mesh,
                                     const eg_type *type, uint32_t formats,
                                     const eg_plan_costs *costs);
@@ -42,8 +43,7 @@ egraph_status eg_layout_graph_build(eg_layout_graph *graph, const eg_mesh *mesh,
 uint32_t eg_layout_graph_find(const eg_layout_graph *graph, const eg_layout *layout);
 
 // Axes of one device, and idle axes: nothing is split or exchanged along them, but every
-// layout would count several times. Planning leaves these axes out; the plan gets
-// them back.
+// layout would count several times. Planning leaves these axes out; plans get them back.
 
 /// Returns the mesh without its axes of size 1 and its idle axes.
 eg_machine_mesh eg_unit_axes_drop(const eg_machine_mesh *mesh);
@@ -53,8 +53,8 @@ eg_layout eg_unit_axes_narrow(const eg_layout *layout, const eg_mesh *whole,
                               const eg_mesh *part);
 /// True when the axes of `part` are some of `whole`, in the same order.
 bool eg_unit_axes_are_of(const eg_mesh *part, const eg_mesh *whole);
-/// Turns a plan on such a mesh into a plan on `whole`: R along the axes that were
-/// left out.
+/// Turns a plan on a mesh with some axes of `whole` into a plan on `whole`: values are
+/// whole (R) along the axes that were left out.
 void eg_unit_axes_restore(eg_plan *plan, const eg_mesh *whole);
 
 #endif

@@ -57,7 +57,7 @@ static egraph_status spec_of(adder *a, eg_class class, const eg_term *term,
 
 // ---- strategies ---------------------------------------------------------------------
 
-/// True when strategy `id` has the current layouts.
+/// True when strategy `id` has the layouts in `layouts`: operands, then result.
 static bool has_layouts(const void *user, uint32_t id, const void *key) {
   const adder *a = user;
   const eg_space_operator *op = key;
@@ -67,7 +67,7 @@ static bool has_layouts(const void *user, uint32_t id, const void *key) {
   return strategy->output == a->layouts.data[op->input_count];
 }
 
-/// Adds a strategy with the current layouts unless a cheaper one has them.
+/// Adds a strategy with the layouts in `layouts` unless a cheaper strategy has them.
 static egraph_status keep_strategy(adder *a, eg_space_operator *op, const uint8_t *action,
                                    eg_node_price price, double scratch) {
   eg_plan_space *space = a->space;
@@ -94,8 +94,8 @@ static egraph_status keep_strategy(adder *a, eg_space_operator *op, const uint8_
   return eg_flatmap_insert(&a->known, hash, (uint32_t)space->strategies.len - 1);
 }
 
-/// Finds the numbers of the layouts of a strategy; *out_legal is false when one is not
-/// legal for its value.
+/// Finds the numbers of the layouts of a strategy; *out_legal is false when a value
+/// cannot have its layout.
 static egraph_status number_layouts(adder *a, const eg_space_operator *op,
                                     const eg_strategy *strategy, bool *out_legal) {
   a->layouts.len = 0;
@@ -188,8 +188,8 @@ typedef struct loop_finder {
 EG_OWNER_DEFINE_STATIC(loop_finder, (eg_u32s, node, children), (eg_class_index, index),
                        (eg_landmarks, landmarks), (eg_bytes, is_fixed))
 
-/// True when no operand has a later phase than the value: an operator runs in the phase
-/// of its value.
+/// True when no operand is made in a later phase than the value: an operator runs in the
+/// phase of its value.
 static bool is_timely(const loop_finder *f, uint32_t value) {
   const eg_space_value *values = f->space->values.data;
   for (size_t k = 0; k < f->children.len; k++)
@@ -197,7 +197,7 @@ static bool is_timely(const loop_finder *f, uint32_t value) {
   return true;
 }
 
-/// Adds a node to the problem, or flags it.
+/// Adds an e-node to the extraction problem, or flags it as useless.
 static egraph_status add_loop_node(loop_finder *f, uint32_t value, eg_node node) {
   eg_term term = eg_engine_term(f->engine, node);
   uint32_t number;
@@ -242,9 +242,9 @@ static egraph_status flag_useless(loop_finder *f) {
   return EGRAPH_OK;
 }
 
-/// Flags the nodes (all flags are 0 before) with an operand that is made in a later phase
-/// than their value, or with an operand whose every derivation needs the value; no plan
-/// is lost. Phases of values are known; operators do not exist yet.
+/// Flags the nodes (all flags are 0 before) with an operand made in a later phase than
+/// their value, or with an operand whose every derivation needs the value; no plan is
+/// lost. Phases of values are known; operators do not exist yet.
 static egraph_status find_useless(const eg_plan_space *space, eg_bytes *inout) {
   EG_LOCAL_WITH(loop_finder, f, space->alloc, .space = space,
                 .engine = eg_plan_space_engine(space), .out = inout);
@@ -256,9 +256,9 @@ static egraph_status find_useless(const eg_plan_space *space, eg_bytes *inout) {
 
 // ---- operators ----------------------------------------------------------------------
 
-/// True when an input can enter in a layout: in a memory format only from the step
-/// before, as the caller's inputs have none; as a partial sum only if it is a sum itself,
-/// which begins as zero.
+/// True when an input can enter the step in a layout: in a memory format only from the
+/// step before, as the caller's inputs have none; as a partial sum only if it is a sum
+/// over micro-batches, which begins as zero.
 static bool can_enter(const adder *a, const eg_space_value *value,
                       const eg_layout *layout) {
   if (layout->format != EG_FORMAT_PLAIN && !value->is_carried) return false;
@@ -273,7 +273,7 @@ static bool can_enter(const adder *a, const eg_space_value *value,
 static const uint8_t nothing[EG_MAX_MESH_AXES] = {0};
 static const eg_node_price free_of_cost = {.seconds = 0};
 
-/// Adds leaves and parts of tuples in every layout, at no cost.
+/// Adds inputs, weights and elements of tuples in every layout, at no cost.
 static egraph_status add_in_place(adder *a, eg_space_operator *op) {
   const eg_layout_graph *graph = eg_plan_space_layouts(a->space, op->value);
   for (uint32_t l = 0; l < graph->layouts.len; l++) {
@@ -294,7 +294,7 @@ static egraph_status add_in_place(adder *a, eg_space_operator *op) {
   return EGRAPH_OK;
 }
 
-/// Adds the strategy with row-major tensors.
+/// Adds the strategy of an operator that reads and makes row-major tensors.
 static egraph_status add_plain(adder *a, eg_space_operator *op, eg_node_price price) {
   a->layouts.len = 0;
   for (uint32_t i = 0; i <= op->input_count; i++)

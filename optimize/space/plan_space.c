@@ -108,7 +108,7 @@ static bool is_in_block(const finder *f, uint32_t v) {
   return seam_value(f, v)->block < f->space->info->fold.count;
 }
 
-/// Returns the value of the same term one block later, or NONE.
+/// Returns the value that the same operator makes of operands one block later, or NONE.
 static uint32_t term_later(const finder *f, eg_term term, eg_class *children) {
   eg_class found;
   for (uint32_t k = 0; k < term.arity; k++) {
@@ -122,7 +122,7 @@ static uint32_t term_later(const finder *f, eg_term term, eg_class *children) {
   return eg_plan_space_value(f->space, found);
 }
 
-/// Finds the counterparts of values that rules have added, until none is new.
+/// Finds, for values added by rules, the same value one block later, until none is new.
 static egraph_status follow(finder *f, eg_arena *arena) {
   for (bool changed = true; changed;) {
     changed = false;
@@ -152,7 +152,8 @@ static bool has_link(const eg_seam_links *links, uint32_t value, uint32_t user) 
   return false;
 }
 
-/// Lists the links between a block and the next block, in either direction.
+/// Lists the links (a value and its user in the other block) between a block and the
+/// next, in either direction.
 static egraph_status find_links(finder *f, uint32_t block) {
   const eg_plan_space *space = f->space;
   f->at.len = 0;
@@ -192,8 +193,8 @@ static egraph_status pair_links(finder *f) {
   return EGRAPH_OK;
 }
 
-/// True when only the representing block and its neighbours read its values: a sum over
-/// all blocks, for example, is another sum in the whole step.
+/// True when only the block that represents many and its neighbours read its values: a
+/// sum over all blocks, for example, is another sum in the whole step.
 static bool is_read_near(const finder *f) {
   const eg_plan_space *space = f->space;
   uint32_t middle = space->info->fold.middle;

@@ -33,14 +33,14 @@ typedef struct eg_space_value {
   bool is_carried;  // an entry that each step leaves for the next, in its layout
   bool is_constant; // the same in every step: a weight that is not carried, or made ahead
   bool is_sum;      // accumulates over micro-batches: entry and exit share their memory
-  // Value of weights alone in a step that carries nothing: the node that makes it before
-  // the first step; otherwise EG_NODE_NONE
+  // Value of weights alone in a step that passes no values to the next: the node that
+  // makes it before the first step; otherwise EG_NODE_NONE
   eg_node ahead;
-  // Bit per axis along which partial sums (maxima) are made, or needed.
+  // Bit per axis along which partial sums (maxima) are made, or read by an operator.
   uint8_t makes_sum, makes_max, wants_sum, wants_max;
 } eg_space_value;
 EG_VEC_DEFINE(eg_space_values, eg_space_value);
-/// Returns the phase that makes a value, for eg_transition_weight.
+/// Returns the phase that makes a value, FORWARD for an input, for eg_transition_weight.
 static inline eg_phase eg_space_value_made(const eg_space_value *value) {
   return value->is_entry ? EG_PHASE_FORWARD : value->phase;
 }
@@ -65,7 +65,8 @@ EG_VEC_DEFINE(eg_space_strategies, eg_space_strategy);
 
 enum { EG_SEAMS = 2 }; // before and after the block that represents many
 
-/// A link that occurs at both seams.
+/// A value and its user in the next block, at both ends of the block that
+/// represents many.
 typedef struct eg_seam_link {
   uint32_t value[EG_SEAMS]; // of the space
   uint32_t user[EG_SEAMS];  // of the space, made from `value`
@@ -87,8 +88,7 @@ typedef struct eg_plan_space {
   eg_u32s inputs, needs;
   eg_space_strategies strategies;
   eg_seam_links seams; // of a folded step
-  // A folded step costs as much as the whole step with equal blocks planned alike
-  // (plan_space.c)
+  // The folded step costs as much as the whole step with equal blocks planned alike
   bool is_exact;
   bool can_be_cut; // its bounds also hold for the whole step (plan_folded.h)
 } eg_plan_space;
@@ -97,25 +97,25 @@ typedef struct eg_plan_space {
       (eg_space_operators, operators), (eg_space_strategies, strategies),                \
       (eg_u32s, first_operator, inputs, needs), (eg_seam_links, seams)
 
-/// Enumerates the space (space_build.c). On a mesh without axes, unknown operators and
+/// Builds a plan space (space_build.c). On a mesh without axes, unknown operators and
 /// values without a type are row-major, at no cost. On other meshes they fail with
 /// EGRAPH_E_UNSUPPORTED, like a type with too many layouts. Fails with EGRAPH_E_TYPE when
-/// a carried value does not fit its entry.
+/// a value for the next step has another type than its input there.
 egraph_status eg_plan_space_init(eg_plan_space *space, egraph_allocator alloc,
                                  eg_tensor_egraph *egraph, const eg_step_info *info,
                                  const eg_mesh *mesh, const eg_plan_costs *costs);
 void eg_plan_space_deinit(eg_plan_space *space);
 
-/// Fills the links of a space with values and operators, `is_exact` and `can_be_cut`.
-/// (plan_space.c) Fails with EGRAPH_E_MEMORY.
+/// Fills the links between blocks, `is_exact` and `can_be_cut` of a space that has values
+/// and operators. (plan_space.c) Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_seams_find(eg_plan_space *space);
 /// Appends the operators of all values, whose phases are known, with their strategies.
 /// (plan_operators.c) Fails as eg_plan_space_init.
 egraph_status eg_plan_operators_add(eg_plan_space *space, const eg_plan_costs *costs);
-/// Returns the value of a class.
+/// Returns the plan space's value of an e-class.
 uint32_t eg_plan_space_value(const eg_plan_space *space, eg_class class);
-/// Finds the value that a node on operands (values) makes; EG_SPACE_NONE: there is no
-/// such node. Fails with EGRAPH_E_MEMORY.
+/// Finds the value that a node makes of operands (values of the space); EG_SPACE_NONE:
+/// there is no such node. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_space_find_term(const eg_plan_space *space, const eg_attrs *attrs,
                                       const uint32_t *operands, uint32_t count,
                                       uint32_t *out);
@@ -127,11 +127,11 @@ static inline const eg_layout_graph *eg_plan_space_layouts(const eg_plan_space *
   return &space->graphs.data[space->values.data[value].graph];
 }
 /// True when a layout of a value can be useful (space_build.c): partial sums are useless
-/// along an axis on which they are neither made nor needed.
+/// along an axis on which no operator makes or reads them.
 bool eg_plan_space_is_useful(const eg_plan_space *space, uint32_t value, uint32_t layout);
-/// Returns the bytes of a value on one device.
+/// Returns the bytes of a value in a layout on one device.
 double eg_plan_space_bytes(const eg_plan_space *space, uint32_t value, uint32_t layout);
-/// Returns the bytes of all values of all blocks, each whole.
+/// Returns the bytes of all values of all blocks, each whole on one device.
 double eg_plan_space_whole_bytes(const eg_plan_space *space);
 
 #endif

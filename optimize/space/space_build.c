@@ -56,7 +56,7 @@ static egraph_status find_layout_graph(eg_plan_space *space, const eg_type *type
                                costs);
 }
 
-/// Finds the type whose layouts a value has; for a tuple, its first part's. A value of
+/// Finds the type whose layouts a value has; for a tuple, its first element's. A value of
 /// unknown type keeps the layout in which it is made, like a scalar.
 static egraph_status layout_type(const eg_plan_space *space, const eg_tensor_fact *fact,
                                  eg_type *out) {
@@ -86,8 +86,8 @@ static egraph_status add_space_value(eg_plan_space *space, eg_class class,
   return eg_space_values_push(&space->values, value);
 }
 
-/// Gives an entry, and the value that enters the next step as this entry, the same
-/// layouts to choose from.
+/// Lets both an input and the value that becomes it in the next step have memory formats,
+/// if one of them may. True: a flag has changed.
 static bool join_carried(const eg_plan_space *space, bool *inout) {
   const eg_step_info *info = space->info;
   bool is_news = false;
@@ -101,9 +101,9 @@ static bool join_carried(const eg_plan_space *space, bool *inout) {
   return is_news;
 }
 
-/// Values that meet at the seams of a folded step need the same layouts, but these values
+/// Values that blocks of a folded step pass on need the same layouts, but these values
 /// are not known yet. Therefore, if there are convolutions, all values that fit may have
-/// formats.
+/// memory formats.
 static void join_seams(const eg_plan_space *space, bool *inout) {
   const eg_engine *engine = eg_plan_space_engine(space);
   bool is_any = false;
@@ -178,9 +178,9 @@ static egraph_status solve_derivations(egraph_allocator alloc,
   return EGRAPH_OK;
 }
 
-/// Fills `out`, [class limit of the engine]: for each class of weights alone, the node of
-/// its derivation with the fewest bytes written, otherwise EG_NODE_NONE. The operands of
-/// a chosen node have derivations, and there are no cycles.
+/// Fills `out`, [class limit of the engine]: for each class of weights alone, the e-node
+/// of its derivation with the fewest bytes written, otherwise EG_NODE_NONE. The operands
+/// of a chosen node have derivations, and there are no cycles.
 static egraph_status find_derivations(egraph_allocator alloc,
                                       const eg_tensor_egraph *egraph, eg_node *out) {
   _Static_assert(sizeof(eg_class) == sizeof(uint32_t), "children are class numbers");
@@ -203,7 +203,7 @@ static egraph_status find_derivations(egraph_allocator alloc,
 // their operands exist.
 //
 // Blocks of a folded step are found in the same way. A value that is in several blocks
-// (equal nodes on outside values) belongs to none. A value that rules have made from
+// (equal nodes on values outside) belongs to none. A value that rules have made from
 // values of two neighbours belongs to the block that comes later in its phase. A node
 // with several results is in the block of its results.
 
@@ -252,13 +252,13 @@ static void seed_all(phases *p) {
   }
 }
 
-/// Returns the tuple whose part a node is; EG_SPACE_NONE: it is no part.
+/// Returns the tuple of which an e-node takes an element; EG_SPACE_NONE: it takes none.
 static uint32_t tuple_of(const phases *p, eg_node node) {
   eg_term term = eg_engine_term(eg_plan_space_engine(p->space), node);
   return term.op == EG_OP_PART ? p->space->value_of[term.children[0].id] : EG_SPACE_NONE;
 }
 
-/// Puts a tuple into the block of its parts, if the parts are values of the graph.
+/// Puts a tuple into the block of its elements, if they are values of the graph.
 static void seed_tuples(phases *p) {
   eg_space_value *values = p->space->values.data;
   for (uint32_t v = 0; v < p->space->values.len; v++) {
@@ -283,7 +283,7 @@ static uint32_t join_blocks(uint32_t a, uint32_t b, uint8_t phase) {
   return phase == EG_PHASE_BACKWARD ? low : high;
 }
 
-/// Makes a value as early as some node's operands allow.
+/// Lowers the phase and sets the block of a value to what its e-nodes' operands allow.
 static bool improve_phase(phases *p, uint32_t v) {
   eg_space_value *values = p->space->values.data, *value = &values[v];
   uint32_t count;
@@ -324,7 +324,7 @@ static egraph_status find_phases(eg_plan_space *space) {
     for (uint32_t v = 0; v < count; v++)
       if (!p->of[v].is_seeded && improve_phase(p, v)) changed = true;
   }
-  // A carried value is in the block of its next state.
+  // An input that gets its value from the step before is in the block of that value.
   const eg_step_info *info = p->space->info;
   const eg_graph *graph = eg_tensor_egraph_graph(p->space->egraph);
   for (uint32_t i = 0; i < info->carried_count; i++) {
@@ -374,7 +374,7 @@ static void find_partials(eg_plan_space *space) {
   }
 }
 
-/// Gives values that meet at both seams the same layouts to choose from.
+/// Lets both values that a link passes between blocks have the same partial sums.
 static void share_partials(eg_plan_space *space) {
   for (size_t i = 0; i < space->seams.len; i++) {
     const eg_seam_link *link = &space->seams.data[i];
@@ -399,7 +399,7 @@ bool eg_plan_space_is_useful(const eg_plan_space *space, uint32_t value,
 
 // ---- entry points -------------------------------------------------------------------
 
-/// Checks that a carried value has the type of its entry, before the two are tied.
+/// Checks that a value for the next step has the type of the input that it becomes.
 static egraph_status check_carried(const eg_plan_space *space) {
   const eg_graph *graph = eg_tensor_egraph_graph(space->egraph);
   for (uint32_t i = 0; i < space->info->carried_count; i++) {
@@ -430,7 +430,7 @@ static void mark_carried(eg_plan_space *space) {
   }
 }
 
-/// Marks weights that are not carried from step to step.
+/// Marks weights that no step changes for the next one.
 static void mark_constants(eg_plan_space *space) {
   const eg_graph *graph = eg_tensor_egraph_graph(space->egraph);
   const eg_step_info *info = space->info;
@@ -449,8 +449,8 @@ static void mark_constants(eg_plan_space *space) {
         .is_constant = false;
 }
 
-/// Marks values of weights alone, which exist from the start unless the step carries
-/// values: then they are computed in every step.
+/// Marks values of weights alone, which are computed before the first step unless steps
+/// pass values on: then they are computed in every step.
 static egraph_status mark_ahead(eg_plan_space *space) {
   EG_LOCAL(eg_arena, arena, space->alloc);
   eg_node *derivation; // [classes]

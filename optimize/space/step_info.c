@@ -1,5 +1,5 @@
-// Fills the blocks of a step's values, the carried values, and the limits of rules in
-// the step.
+// Fills in the block of each value of a step, the values passed to the next step, and the
+// values that limit rules in the step.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/space/step_info.h"
 
@@ -16,7 +16,7 @@ typedef struct filler {
 
 // ---- blocks of a step --------------------------------------------------------------
 
-/// Finds the block of each value: the block of the forward value for which it was made.
+/// Finds the block of each value of a step: that of the forward value it was made for.
 static egraph_status find_blocks(const eg_stamps *stamps, const eg_u32s *forward,
                                  eg_u32s *out) {
   for (size_t v = 0; v < stamps->len; v++) {
@@ -61,7 +61,7 @@ void eg_step_blocks_deinit(eg_step_blocks *blocks) {
 enum { SEALED = 1, AT_AN_END = 2, IN_THE_MIDDLE = 4 };
 
 /// True when a use of the value differs between blocks: it is in another block, or
-/// outside and the value comes from an inner block.
+/// outside all blocks while the value comes from a block that is not at an end.
 static bool crosses(uint32_t count, uint32_t from, uint32_t to) {
   if (from == EG_BLOCK_OUTSIDE || from == to) return false;
   bool is_inner = from != 0 && from != count - 1;
@@ -82,9 +82,9 @@ static void flag_node(const eg_step_blocks *blocks, const eg_graph *step, uint32
 
 /// Lists the limits of rules in a folded step, so that their rewrites of the middle block
 /// hold in all blocks that it represents. `sealed` gets the values that rules must not
-/// match through: values that go from block to block, and values that the outside hands
-/// to ends only. `fixed` gets the values that rules must leave unchanged: values that the
-/// optimizer makes for several weights (a norm of all gradients).
+/// match through: values that go from block to block, and outside values that only the
+/// first or last block reads. `fixed` gets the values that rules must leave unchanged:
+/// values that the optimizer makes for several weights (a norm of all gradients).
 static egraph_status find_limits(const eg_step_blocks *blocks,
                                  const eg_training *training, const eg_graph *step,
                                  uint32_t count, eg_u32s *sealed, eg_u32s *fixed) {
@@ -144,7 +144,7 @@ static egraph_status copy_into_arena(eg_arena *arena, const eg_u32s *list,
   return EGRAPH_OK;
 }
 
-/// Notes the limits of rules in a folded step.
+/// Notes the values of a folded step that rules must not match through or change.
 static egraph_status limit(eg_training_info *info, const eg_step_blocks *blocks,
                            const eg_training *training, const eg_graph *step) {
   eg_step_info *out = &info->info;
@@ -165,7 +165,8 @@ static egraph_status note_blocks(eg_training_info *info, const eg_step_blocks *b
   return copy_into_arena(&info->arena, &blocks->later, &info->info.fold.later);
 }
 
-/// Fills the blocks of a folded step and the limits of rules in it.
+/// Fills in the blocks of a folded step's values (one block for many), and the limits
+/// of rules.
 static egraph_status mark_folded(eg_training_info *info, const eg_folded *folded,
                                  const eg_training *training) {
   EG_OWNED(eg_step_blocks, blocks);

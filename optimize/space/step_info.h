@@ -8,15 +8,16 @@
 #include "pcg/plan/plan.h"
 #include "pcg/training/training.h"
 
-/// A value that leaves the step and enters the next one: parameters, optimizer states. A
-/// sum over the micro-batches leaves one and enters the next; it is zero at first.
+/// A value that leaves the step and enters the next one: parameters, optimizer
+/// states. A sum over micro-batches leaves one micro-batch and enters the next; it is
+/// zero at first.
 typedef struct eg_carried_value {
   eg_value entry;  // input or weight
   uint32_t output; // index of the graph output
   bool is_sum;
 } eg_carried_value;
 
-/// Equal blocks of a step; in a folded step, one block represents several.
+/// Equal blocks of a step. If the step is folded, one block represents several blocks.
 typedef struct eg_step_fold {
   const uint32_t *block; // [graph values] number of its block, or EG_BLOCK_OUTSIDE
   const uint32_t *later; // [graph values] one block later; UINT32_MAX: none
@@ -25,7 +26,7 @@ typedef struct eg_step_fold {
   uint32_t times;  // blocks that it represents; 0: the step is not folded
 } eg_step_fold;
 
-/// Returns the number of equal blocks that have a value of this block.
+/// Returns how many equal blocks `block` represents: 1, except for the middle block.
 static inline uint32_t eg_step_fold_times(const eg_step_fold *fold, uint32_t block) {
   return fold->block != NULL && block == fold->middle ? fold->times : 1;
 }
@@ -39,11 +40,11 @@ typedef struct eg_step_info {
   uint32_t carried_count;
   const eg_value *gradients; // of trained weights, for one micro-batch
   uint32_t gradient_count;
-  // [graph values] Provenance in the forward graph; NULL: the graph is the forward graph.
+  // [graph values] Source in the forward graph; NULL: the graph is the forward graph.
   const eg_stamp *stamps;
-  // Values of a folded step. `sealed`: rules do not match through these values, which go
-  // from block to block, or differ between blocks. `fixed`: rules leave these values
-  // unchanged.
+  // Values of a folded step (one block for many). `sealed`: rules do not match through
+  // these values, which go from block to block, or differ between blocks. `fixed`: rules
+  // leave these values unchanged.
   const uint32_t *sealed;
   uint32_t sealed_count;
   const uint32_t *fixed;
@@ -62,8 +63,8 @@ typedef struct eg_step_blocks {
   eg_u32s later; // [values of the step] the same value one block later, UINT32_MAX: none
 } eg_step_blocks;
 
-/// Fills the blocks. `training` is made from `forward`; NULL: the step is `forward`
-/// itself. Fails with EGRAPH_E_MEMORY. O(values * values made for one).
+/// Fills the block of each value of a step. `training` is made from `forward`; NULL: the
+/// step is `forward` itself. Fails with EGRAPH_E_MEMORY. O(values * values made for one).
 egraph_status eg_step_blocks_init(eg_step_blocks *blocks, egraph_allocator alloc,
                                   const eg_graph *forward, const eg_blocks *of_forward,
                                   const eg_training *training);
@@ -78,8 +79,8 @@ typedef struct eg_training_info {
   eg_arena arena;
 } eg_training_info;
 
-/// Fills the info without a memory limit. `folded`: the graph from which the step was
-/// made; NULL: it is not folded. Fails with EGRAPH_E_MEMORY.
+/// Fills the info of a training step, without a memory limit. `folded`: the graph from
+/// which the step was made; NULL: it is not folded. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_training_info_init(eg_training_info *info, egraph_allocator alloc,
                                     const eg_training *training, const eg_folded *folded);
 /// Fills the info of a forward graph alone, folded or whole (`folded` is NULL). Fails

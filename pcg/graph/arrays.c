@@ -1,4 +1,4 @@
-// An entry of an archive is a head and the elements:
+// A member of an .npz archive is an .npy file: a head and the elements:
 //
 //   "\x93NUMPY" 1 0, length of the text (2 bytes; version 2 and 3: 4),
 //   "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }   \n"
@@ -103,7 +103,7 @@ static egraph_status refuse_array(const head_reader *r, const char *what) {
                  what);
 }
 
-/// Skips blanks, and takes a word when it is next.
+/// Skips blanks, and consumes the word if it comes next.
 static bool take_word(head_reader *r, const char *word) {
   while (r->at < r->end && (*r->at == ' ' || *r->at == '\n'))
     r->at++;
@@ -151,7 +151,7 @@ static egraph_status read_shape(head_reader *r, eg_type *type) {
   return EGRAPH_OK;
 }
 
-/// Reads the dictionary, whose keys may come in any order.
+/// Reads the dictionary of an .npy head, whose keys may come in any order.
 static egraph_status read_dict(head_reader *r, eg_type *type) {
   bool has_type = false, has_order = false, has_shape = false;
   if (!take_word(r, "{")) return refuse_array(r, "its head is damaged; write it again");
@@ -177,7 +177,7 @@ static egraph_status read_dict(head_reader *r, eg_type *type) {
   return EGRAPH_OK;
 }
 
-/// Reads the type, and finds the beginning of the elements.
+/// Reads an element type and shape from an .npy head, and finds the first element.
 static egraph_status read_head(head_reader *r, const unsigned char *data, uint64_t size,
                                eg_type *type, uint64_t *out_begin) {
   size_t start = 0, length = 0;
@@ -254,7 +254,7 @@ egraph_status eg_arrays_read(eg_arrays *arrays, const char *path) {
   return status;
 }
 
-/// Writes a head, filled up with blanks so that elements are aligned in the entry.
+/// Writes an .npy head, filled up with blanks so that elements are aligned in the file.
 static egraph_status write_array_head(const eg_type *type, eg_text *out) {
   char start[10] = "\x93NUMPY\x01";
   eg_text_clear(out);

@@ -24,7 +24,7 @@ void eg_arrays_deinit(eg_arrays *arrays);
 /// when an array has this name.
 egraph_status eg_arrays_add(eg_arrays *arrays, const char *name, const eg_type *type,
                             const void *data);
-/// Returns the array with a name; NULL: there is none.
+/// Returns the array with a name in `arrays`; NULL: there is none.
 const eg_array *eg_arrays_find(const eg_arrays *arrays, const char *name);
 
 /// Appends the arrays of an archive in memory; `file` is for messages. Elements have a

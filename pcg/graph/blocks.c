@@ -68,7 +68,7 @@ static egraph_status hash_nodes(finder *f) {
   return EGRAPH_OK;
 }
 
-/// True when all elements are the same number, with which rules may compute.
+/// True when all elements of a weight are the same number, with which rules may compute.
 static bool is_uniform(const eg_value_info *weight) {
   int64_t count = eg_type_elements(&weight->type);
   if (weight->data == NULL || count < 1 || count > MOST_UNIFORM) return false;
@@ -111,8 +111,8 @@ static bool is_same_node(const finder *f, uint32_t n, uint32_t m) {
 
 // ---- finding ------------------------------------------------------------------------
 
-/// Finds the longest run of nodes that repeats with this period; returns its length, the
-/// first period included, and its first node.
+/// Finds the longest run of nodes that repeats with a period (a number of nodes); returns
+/// its length, the first period included, and its first node.
 static uint32_t longest_run(const finder *f, uint32_t period, uint32_t *out_first) {
   uint32_t best = 0, run = 0;
   for (uint32_t n = period; n < node_count(f); n++) {
@@ -124,7 +124,7 @@ static uint32_t longest_run(const finder *f, uint32_t period, uint32_t *out_firs
   return best == 0 ? 0 : best + period;
 }
 
-/// Counts the values computed before a node and used from it on.
+/// Counts the values computed before node `cut` and used from it on.
 static uint32_t crossing_at(const finder *f, uint32_t cut) {
   uint32_t count = 0;
   for (uint32_t v = 0; v < eg_graph_value_count(f->graph); v++) {
@@ -158,7 +158,7 @@ static bool is_local(const finder *f, const eg_blocks *b) {
   return true;
 }
 
-/// Finds the cut within the run that the fewest values cross.
+/// Finds where to begin the first block of a run, so that fewest values cross blocks.
 static eg_blocks best_cut(const finder *f, uint32_t first, uint32_t period,
                           uint32_t length) {
   eg_blocks best = {.count = 0};
@@ -255,8 +255,8 @@ static bool is_kept(const folder *f, uint32_t block) {
          eg_blocks_standing(f->blocks, f->ends, block) == block;
 }
 
-/// Maps a value to `made`, a value of the folded graph. If the value is in the middle
-/// block, the same values of all omitted blocks are mapped to `made`, too.
+/// Maps a value to `made`, a value of the folded graph. If the value is in the block that
+/// represents others, their same values are mapped to `made`, too.
 static void map_value(folder *f, uint32_t value, uint32_t made) {
   bool stands_for_more = f->block.data[value] == f->ends.lead;
   f->out->value.data[value] = made;
@@ -296,8 +296,8 @@ static egraph_status copy_kept_node(folder *f, uint32_t n) {
   return EGRAPH_OK;
 }
 
-/// Copies the weights of kept nodes in the order of the whole graph, so that sums over
-/// all weights have the same order.
+/// Copies the weights of nodes that folding keeps, in the order of the whole graph, so
+/// that sums over all weights have the same order.
 static egraph_status copy_kept_weights(folder *f) {
   uint32_t mapped, values = eg_graph_value_count(f->from);
   f->inputs.len = 0;

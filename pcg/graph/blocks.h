@@ -3,7 +3,7 @@
 //   prefix | block | block | ... | block | suffix      count blocks of `period` nodes
 //
 // Two nodes are the same in neighbouring blocks when they have the same attributes and
-// operand types, and their operands are equally far back: in the block, in the one
+// operand types, and their operands are equally far back: in the block, in the block
 // before, or outside and common to all; or the operands are weights that only this block
 // uses: two weights that are filled with the same number, or that are both not uniform.
 // SPDX-License-Identifier: Apache-2.0
@@ -21,7 +21,7 @@ typedef struct eg_blocks {
   uint32_t count;  // blocks; 0: nothing is repeated often enough
 } eg_blocks;
 
-/// Finds the repetition of at least 4 blocks that covers most nodes, cut where the fewest
+/// Finds the run of at least 4 equal blocks that covers most nodes, cut where the fewest
 /// values cross. O(nodes * period) for the possible periods. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_blocks_find(const eg_graph *graph, eg_blocks *out);
 
@@ -31,25 +31,25 @@ typedef struct eg_fold_ends {
   uint32_t lead, trail; // >= 1
 } eg_fold_ends;
 
-/// True when at least two blocks in the middle can be folded.
+/// True when at least two blocks that are not at an end can be folded into one.
 static inline bool eg_blocks_can_fold(const eg_blocks *blocks, eg_fold_ends ends) {
   return blocks->count >= ends.lead + ends.trail + 2;
 }
-/// Returns the block that represents block `number`: itself at the ends, block `lead` in
-/// the middle.
+/// Returns the block that represents block `number` after folding: itself if it is at an
+/// end, otherwise block `lead`.
 static inline uint32_t eg_blocks_standing(const eg_blocks *blocks, eg_fold_ends ends,
                                           uint32_t number) {
   bool is_end = number < ends.lead || number >= blocks->count - ends.trail;
   return is_end ? number : ends.lead;
 }
-/// Returns the block of a node, or EG_BLOCK_OUTSIDE.
+/// Returns the block to which a node belongs, or EG_BLOCK_OUTSIDE.
 static inline uint32_t eg_blocks_of(const eg_blocks *blocks, uint32_t node) {
   bool is_inside =
       node >= blocks->first && node - blocks->first < blocks->period * blocks->count;
   return is_inside ? (node - blocks->first) / blocks->period : EG_BLOCK_OUTSIDE;
 }
-/// Returns the repetition whose blocks are groups of `size` neighbouring blocks, so that
-/// the blocks of a group may be planned differently.
+/// Returns the same run of equal blocks, cut into groups of `size` neighbouring blocks,
+/// so that the blocks of a group may be planned differently.
 static inline eg_blocks eg_blocks_group(const eg_blocks *blocks, uint32_t size) {
   return (eg_blocks){blocks->first, blocks->period * size, blocks->count / size};
 }
@@ -61,7 +61,7 @@ static inline eg_blocks eg_blocks_group(const eg_blocks *blocks, uint32_t size) 
 egraph_status eg_blocks_places(const eg_graph *graph, const eg_blocks *blocks,
                                eg_u32s *out_block, eg_u32s *out_later);
 
-/// The graph in which one block represents all blocks in the middle.
+/// A graph in which one block represents all equal blocks except some at the ends.
 typedef struct eg_folded {
   eg_graph *graph;
   eg_blocks blocks; // blocks of the folded graph

@@ -55,7 +55,7 @@ const eg_open_sizes *eg_graph_open_sizes(const eg_graph *graph) {
   return graph->open_sizes;
 }
 
-/// Retains the open sizes to which the first open dimension of the graph belongs.
+/// Retains the table of open sizes to which the graph's first open dimension belongs.
 static void share_sizes(eg_graph *graph, const eg_type *type) {
   for (uint32_t i = 0; graph->open_sizes == NULL && i < type->rank; i++)
     graph->open_sizes = eg_open_sizes_retain(eg_size_owner(type->dims[i]));
@@ -170,8 +170,8 @@ static egraph_status choose_name(eg_graph *graph, const pending_rows *pending,
   return copy_string(graph, name, out);
 }
 
-/// Prepares the next value and enters its name. The graph does not change before the
-/// value is committed, which cannot fail.
+/// Prepares the next value of a node and enters its name. The graph does not change
+/// before the value is committed, which cannot fail.
 static egraph_status prepare_value(eg_graph *graph, pending_rows *pending,
                                    const char *name, const eg_type *type) {
   uint32_t id = pending->first + pending->count;
@@ -193,7 +193,7 @@ static egraph_status prepare_value(eg_graph *graph, pending_rows *pending,
   return EGRAPH_OK;
 }
 
-/// Prepares an input or weight.
+/// Prepares an input or weight; committing it cannot fail.
 static egraph_status prepare_leaf(eg_graph *graph, const char *name, const eg_type *type,
                                   eg_value_info **out) {
   pending_rows pending = {.infos = out, .first = (uint32_t)graph->values.len};
@@ -313,7 +313,7 @@ egraph_status eg_graph_check_operands(const eg_graph *graph, const eg_value *inp
   return EGRAPH_OK;
 }
 
-/// Allocates everything, then commits the node and its results.
+/// Allocates all memory, then commits the node and its results to the graph.
 egraph_status eg_graph_append_node(eg_graph *graph, const eg_new_node *node,
                                    eg_value *out_results) {
   uint32_t first = (uint32_t)graph->values.len;

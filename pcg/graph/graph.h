@@ -52,14 +52,14 @@ void eg_graph_destroy(eg_graph *graph);
 EG_HOLDER_DEFINE(eg_graph)
 egraph_allocator eg_graph_allocator(const eg_graph *graph);
 
-/// Adds an input. Its name must be unique; NULL or "" makes up a name ("v12"). Fails with
-/// EGRAPH_E_ARGUMENT on a duplicate.
+/// Adds an input to the graph. Its name must be unique; NULL or "" makes up a name
+/// ("v12"). Fails with EGRAPH_E_ARGUMENT on a duplicate.
 egraph_status eg_graph_add_input(eg_graph *graph, const char *name, const eg_type *type,
                                  eg_value *out);
 /// Gives an input a default value (retained). The input stays variable: nothing is
 /// computed from its default ahead. Fails with EGRAPH_E_ARGUMENT when the size is wrong.
 egraph_status eg_graph_set_default(eg_graph *graph, eg_value input, eg_buffer *data);
-/// Adds a weight and retains `data` (NULL: absent).
+/// Adds a weight to the graph and retains `data` (NULL: absent).
 egraph_status eg_graph_add_weight(eg_graph *graph, const char *name, const eg_type *type,
                                   eg_buffer *data, eg_value *out);
 /// Adds a node and infers its result types (EGRAPH_E_TYPE when the node is ill-typed,
@@ -68,9 +68,9 @@ egraph_status eg_graph_add_weight(eg_graph *graph, const char *name, const eg_ty
 egraph_status eg_graph_add_node(eg_graph *graph, const char *name, const eg_attrs *attrs,
                                 const eg_value *inputs, uint32_t count,
                                 const char *const *names, eg_value *out_results);
-/// Adds an opaque node: an operator the table does not know. `record` (a serialized ONNX
-/// NodeProto, copied) lets the exporter write it back; types may be NULL where unknown.
-/// Any node with an untyped operand must be opaque as well.
+/// Adds an opaque node: an operator that the library does not know. `record` (a
+/// serialized ONNX NodeProto, copied) lets the exporter write it back; types may be NULL
+/// where unknown. Any node with an untyped operand must be opaque as well.
 egraph_status eg_graph_add_opaque(eg_graph *graph, const char *name, const char *op_type,
                                   const void *record, size_t record_size,
                                   const eg_value *inputs, uint32_t count,
@@ -83,8 +83,7 @@ const void *eg_graph_opaque_record(const eg_graph *graph, eg_graph_node node,
 /// Operator types with this prefix represent an input or an initializer of the file that
 /// cannot be a tensor here.
 #define EG_OPAQUE_LEAF "egraph:"
-/// The work of a node according to its record, in addition to the types of operands and
-/// results.
+/// The work of an opaque node that its record shows, besides its operands and results.
 typedef struct eg_opaque_work {
   bool has_graphs; // graphs in the node: their bytes replace bytes of record and captures
   uint32_t formals;      // its own operands; the graphs in it capture the later operands
@@ -98,7 +97,7 @@ typedef struct eg_opaque_work {
 /// Returns the bytes of a value at its example sizes; EG_BYTES_UNKNOWN if neither its
 /// type nor the record of its node gives them.
 double eg_graph_value_bytes(const eg_graph *graph, eg_value value);
-/// Copies the work to the node; copies of the node have it too.
+/// Copies the figures of work to an opaque node; copies of the node have them too.
 egraph_status eg_graph_set_opaque_work(eg_graph *graph, eg_graph_node node,
                                        const eg_opaque_work *work);
 /// The least bytes that an opaque node moves, and what these bytes leave out.
@@ -112,13 +111,13 @@ typedef struct eg_opaque_estimate {
   uint32_t unknown_trips;
 } eg_opaque_estimate;
 eg_opaque_estimate eg_graph_opaque_estimate(const eg_graph *graph, eg_graph_node node);
-/// Finds the opaque node with this KEY attribute; false: there is none.
+/// Finds the opaque node with this key, its KEY attribute; false: there is none.
 bool eg_graph_find_opaque(const eg_graph *graph, const char *key, eg_graph_node *out);
 /// Fails with EGRAPH_E_UNSUPPORTED if an output needs an opaque node, and names the first
 /// such node; `what` ("planned") is the action that needs known operators.
 egraph_status eg_graph_check_known(const eg_graph *graph, const char *what);
-/// Adds a copy of a node of another graph (of an opaque node with record and types) on
-/// other operands, in the same number. Layouts of the results are copied. `names` as
+/// Adds a copy of another graph's node (of an opaque node with record and types)
+/// on as many other operands. Memory formats of the results are copied. `names` as
 /// in eg_graph_add_node.
 egraph_status eg_graph_add_copy(eg_graph *graph, const eg_graph *from, eg_graph_node node,
                                 const eg_value *inputs, const char *const *names,
@@ -129,20 +128,19 @@ egraph_status eg_graph_add_named_copy(eg_graph *graph, const eg_graph *from,
                                       eg_value *out_results);
 /// Adds an output; `name` is unique among outputs, NULL or "" takes the value's own name.
 egraph_status eg_graph_add_output(eg_graph *graph, const char *name, eg_value value);
-/// Sets the memory format of a computed value. Fails with EGRAPH_E_TYPE when it does not
-/// fit.
+/// Sets the memory format of a computed value; EGRAPH_E_TYPE if the type cannot have it.
 egraph_status eg_graph_set_format(eg_graph *graph, eg_value value, eg_format format);
 /// Gives a value another name and frees the old name. Fails with EGRAPH_E_ARGUMENT where
 /// another value has the name.
 egraph_status eg_graph_rename_value(eg_graph *graph, eg_value value, const char *name);
 
-/// Pointers to infos, names and attributes stay valid for the life of the graph.
+/// Return counts and rows; infos, names and attributes stay valid as long as the graph.
 uint32_t eg_graph_value_count(const eg_graph *graph);
 uint32_t eg_graph_node_count(const eg_graph *graph);
 const eg_value_info *eg_graph_value(const eg_graph *graph, eg_value value);
 eg_graph_node_info eg_graph_node_at(const eg_graph *graph, eg_graph_node node);
 bool eg_graph_find_value(const eg_graph *graph, const char *name, eg_value *out);
-/// True when the flag of some result is set; `flags`: [values].
+/// True when the flag of some result of the node is set; `flags`: [values].
 static inline bool eg_node_any_result(const eg_graph_node_info *node, const bool *flags) {
   for (uint32_t r = 0; r < node->result_count; r++)
     if (flags[node->results[r].id]) return true;
@@ -160,18 +158,18 @@ eg_attr_pool *eg_graph_attrs(eg_graph *graph);
 eg_buffer *eg_graph_header(const eg_graph *graph);
 void eg_graph_set_header(eg_graph *graph, eg_buffer *header); // retained
 
-/// Verifies every invariant; EGRAPH_E_INTERNAL names the first violation.
+/// Verifies every invariant of the graph; EGRAPH_E_INTERNAL names the first violation.
 egraph_status eg_graph_check(const eg_graph *graph);
 /// Gives an absent weight its data (retained), of the weight's size.
 void eg_graph_set_data(eg_graph *graph, eg_value weight, eg_buffer *data);
 
 // ---- open dimensions (ops/size.h) -----------------------------------------------------
 
-/// Returns the graph's open sizes, which live as long as the graph; NULL: all sizes are
-/// fixed.
+/// Returns the graph's table of open dimensions, which lives as long as the graph; NULL:
+/// all sizes are fixed.
 const eg_open_sizes *eg_graph_open_sizes(const eg_graph *graph);
-/// Fails with EGRAPH_E_UNSUPPORTED if dimensions are open; `what` is the action that
-/// needs their sizes.
+/// Fails with EGRAPH_E_UNSUPPORTED if dimensions are open; `what` is the action, such as
+/// "planned", that needs their sizes.
 egraph_status eg_graph_check_fixed(const eg_graph *graph, const char *what);
 
 // ---- text ---------------------------------------------------------------------------

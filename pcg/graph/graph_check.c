@@ -1,4 +1,4 @@
-// Checks every invariant of the container, recomputed from scratch.
+// Checks every invariant of a graph, recomputed from scratch.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static egraph_status check_value(const eg_graph *graph, uint32_t id) {
   return check_producer(graph, id);
 }
 
-/// Checks that inference gives the same types, except layouts.
+/// Checks that inference gives the types of a node's results, except their layouts.
 static egraph_status check_inferred_types(const eg_graph *graph,
                                           const eg_graph_node_info *node,
                                           eg_type *operands, eg_type *results) {

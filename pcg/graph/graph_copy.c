@@ -80,7 +80,7 @@ static bool becomes_weight(const copier *c, uint32_t value) {
 }
 
 /// Copies an input or weight, or adds a weight in place of a computed value; its layout
-/// is plain again.
+/// is row-major again.
 static egraph_status add_leaf_copy(copier *c, uint32_t id) {
   const eg_value_info *info = c->from->values.data[id];
   if (info->kind == EG_VALUE_INPUT) {
@@ -175,8 +175,8 @@ static bool has_fixed_sizes(const folder *f, const eg_graph_node_info *node) {
   return !is_open;
 }
 
-/// True when a node folds: it is not opaque, all operands are known, every result is
-/// small enough, and no size is open.
+/// True when a node is computed ahead: it is not opaque, all operands have data, every
+/// result is small enough, and no size is open.
 static bool node_folds(const folder *f, uint32_t id, const bool *known) {
   const eg_graph_node_info *node = node_of(f->graph, id);
   if (node->attrs->op == EG_OP_OPAQUE) return false;
@@ -190,8 +190,8 @@ static bool node_folds(const folder *f, uint32_t id, const bool *known) {
   return has_fixed_sizes(f, node);
 }
 
-/// Finds the nodes that fold, the users of their operands, and the values that must exist
-/// afterwards. `known`: [values] scratch.
+/// Finds the nodes to compute ahead, the users of their operands, and the values that
+/// must exist afterwards. `known`: [values] scratch.
 static void plan_fold(folder *f, bool *known) {
   const eg_graph *graph = f->graph;
   for (size_t v = 0; v < graph->values.len; v++) {
@@ -237,7 +237,7 @@ static bool is_finite(const eg_tensor *tensor) {
          all_finite_64(tensor->data, count, UINT64_C(0x7ff) << 52);
 }
 
-/// True when no element is a normal number.
+/// True when no element of a tensor is a normal number.
 static bool has_no_normal(const eg_tensor *tensor) {
   int64_t count = eg_type_elements(&tensor->type), i = 0;
   double least = eg_dtype_normal(tensor->type.dtype);
@@ -253,8 +253,8 @@ static bool has_zero(const eg_tensor *tensor) {
   return i < count;
 }
 
-/// True when all products are too small for their type. It is no fault if only some
-/// products are, such as products of dead channels.
+/// True when a kernel's products are all too small for their type. It is no fault if only
+/// some are, such as products of dead channels.
 static bool has_underflowed(const eg_kernel_call *call) {
   const eg_tensor *made = &call->outputs[0];
   if (!eg_op_makes_products((eg_op)call->attrs->op) ||
@@ -301,8 +301,8 @@ static void forget_data(folder *f, uint32_t value) {
   f->data[value] = NULL;
 }
 
-/// Folds a node if it can. A node whose kernel does not know the element types stays, and
-/// so do its users.
+/// Computes a node ahead if it can. A node whose kernel does not know the element types
+/// stays, and so do its users.
 static egraph_status fold_node(folder *f, uint32_t id) {
   const eg_graph_node_info *node = node_of(f->graph, id);
   bool known = f->foldable[id];
@@ -350,7 +350,7 @@ egraph_status eg_graph_folded(const eg_graph *graph, const eg_fold_options *opti
     f.data[v] = eg_buffer_retain(graph->values.data[v]->data);
   for (uint32_t n = 0; n < graph->nodes.len; n++)
     EG_TRY(fold_node(&f, n));
-  // A fill is smaller as a node than as bytes.
+  // A fill takes less memory as a node than as the bytes of a weight.
   for (uint32_t n = 0; n < graph->nodes.len; n++)
     if (node_of(graph, n)->attrs->op == EG_OP_FILL)
       forget_data(&f, node_of(graph, n)->results[0].id);

@@ -69,7 +69,7 @@ typedef struct eg_new_node {
 /// Appends a node with its results, or nothing.
 egraph_status eg_graph_append_node(eg_graph *graph, const eg_new_node *node,
                                    eg_value *out_results);
-/// Fails unless the operands are values of the graph and, if `typed`, have types.
+/// Fails unless a node's operands are values of the graph and, if `typed`, have types.
 egraph_status eg_graph_check_operands(const eg_graph *graph, const eg_value *inputs,
                                       uint32_t count, bool typed);
 

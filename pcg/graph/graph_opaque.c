@@ -1,5 +1,5 @@
-// Adds nodes whose operator the table does not know, and copies any node from graph to
-// graph.
+// Adds nodes whose operator the library does not know, and copies any node from graph
+// to graph.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <inttypes.h>
@@ -150,9 +150,9 @@ egraph_status eg_graph_check_known(const eg_graph *graph, const char *what) {
 
 // ---- adding -------------------------------------------------------------------------
 
-/// Makes the key: operator type and a number that makes the key unique in the graph. Two
-/// opaque nodes are never equal, even with equal records: the operator may have effects
-/// (random numbers).
+/// Makes the key of an opaque node: operator type and a number that makes the key unique
+/// in the graph. Two opaque nodes are never equal, even with equal records: the operator
+/// may have effects (random numbers).
 static egraph_status make_key(eg_graph *graph, const char *op_type, const char **out) {
   char number[24];
   (void)snprintf(number, sizeof number, "#%zu", graph->opaques.len);

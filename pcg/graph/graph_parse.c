@@ -17,7 +17,7 @@ typedef struct reader {
 } reader;
 EG_OWNER_DEFINE_STATIC(reader, (eg_arena, arena), (eg_values, operands, results))
 
-/// Parts of a `let` statement behind the term.
+/// The optional parts of a `let` statement, which follow its term.
 typedef struct let_options {
   const char *node;
   const eg_sexpr *formats, *types, *record;
@@ -32,7 +32,7 @@ static bool is_keyword(const eg_sexpr *expr) {
   return expr->kind == EG_SEXPR_ATOM && expr->text[0] == ':';
 }
 
-/// Puts the position in front of the message of a failure without a position.
+/// Puts file, line and column before the message of a failure that lacks them.
 static egraph_status at(const reader *r, const eg_sexpr *expr, egraph_status status) {
   if (status == EGRAPH_OK || status == EGRAPH_E_MEMORY) return status;
   (void)eg_fail_context(status, "%s:%u:%u", r->file, expr->line, expr->column);

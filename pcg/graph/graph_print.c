@@ -100,7 +100,7 @@ static void print_record(eg_text *out, const unsigned char *bytes, size_t size) 
   eg_text_append(out, "\"");
 }
 
-/// Prints the parts that only opaque nodes have: types of their results, and the record.
+/// Prints the fields that only opaque nodes have: types of results, and the ONNX record.
 static void print_opaque(const eg_graph *graph, const eg_node_row *row, eg_text *out) {
   const eg_opaque *opaque = &graph->opaques.data[row->opaque];
   eg_text_append(out, " :types [");

@@ -1,5 +1,5 @@
-// Nodes without repetition, and their stamps. A node is hashed by the id of its
-// attributes in the graph's pool and by its operands.
+// Adds nodes without repetition, and stamps (sources) of their values. A node is hashed
+// by the id of its attributes in the graph's pool and by its operands.
 // SPDX-License-Identifier: Apache-2.0
 #include "pcg/graph/node_cons.h"
 
@@ -26,7 +26,7 @@ static bool is_key(const void *user, uint32_t id, const void *key) {
           memcmp(node.inputs, k->inputs, k->count * sizeof *k->inputs) == 0);
 }
 
-/// Makes a key. Interns the attributes, so that equal attributes have one address.
+/// Makes a node's hash key. Interns attributes, so that equal ones have one address.
 static egraph_status make_node_key(eg_node_cons *cons, const eg_attrs *attrs,
                                    const eg_value *inputs, uint32_t count,
                                    node_key *out) {

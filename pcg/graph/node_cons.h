@@ -44,10 +44,10 @@ typedef struct eg_stamp {
 } eg_stamp;
 EG_VEC_DEFINE(eg_stamps, eg_stamp);
 
-/// Maps values of one step to values of another, or the same, step: to the value with the
-/// same stamp, except that like[`of`] replaces `of`; UINT32_MAX: none. `like` maps values
-/// of the forward graph, UINT32_MAX: to none; EG_STAMP_OF_NONE stays as it is. `out` is
-/// initialized and empty. O(values * values made for one). Fails with EGRAPH_E_MEMORY.
+/// Maps values of a training step to values of another, or the same, step: to the value
+/// with the same stamp, except that like[`of`] replaces `of`; UINT32_MAX: none. `like`
+/// maps values of the forward graph, UINT32_MAX: to none; EG_STAMP_OF_NONE stays. `out`
+/// is initialized and empty. O(values * values made for one). Fails with EGRAPH_E_MEMORY.
 egraph_status eg_stamps_map(const eg_stamps *from, const eg_stamps *to,
                             const eg_u32s *like, eg_u32s *out);
 
@@ -60,8 +60,8 @@ typedef struct eg_node_cons {
   eg_stamp stamp;    // of the next requested result
 } eg_node_cons;
 
-/// Initializes `cons` with the nodes of the graph. An opaque node equals no other node.
-/// Values get no stamps.
+/// Initializes the table of nodes with those of the graph. An opaque node equals no other
+/// node. Values get no stamps.
 egraph_status eg_node_cons_init(eg_node_cons *cons, eg_graph *graph);
 void eg_node_cons_deinit(eg_node_cons *cons);
 /// Adds a node like eg_graph_add_node, or returns the results of an equal node, which
@@ -70,12 +70,12 @@ egraph_status eg_node_cons_add(eg_node_cons *cons, const char *name,
                                const eg_attrs *attrs, const eg_value *inputs,
                                uint32_t count, const char *const *names,
                                eg_value *out_results);
-/// Sets the stamp of the nodes that are requested next.
+/// Sets the stamp (source in the forward graph) of the nodes that are requested next.
 static inline void eg_node_cons_stamp(eg_node_cons *cons, uint32_t of, eg_made made) {
   cons->stamp = (eg_stamp){.of = of, .made = made};
 }
-/// Stamps the next `count` values of the graph, which were added to it directly: inputs,
-/// weights, results. Fails with EGRAPH_E_MEMORY.
+/// Gives the current stamp to the next `count` values of the graph, which were added to
+/// it directly: inputs, weights, results. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_node_cons_note(eg_node_cons *cons, uint32_t count);
 /// Returns a builder (ops/build.h) that adds to the graph. Its values are the graph's
 /// values, with the same ids. `cons` must not move.

@@ -39,7 +39,7 @@ bool eg_node_spec_is_plain(const eg_node_spec *spec) {
   return plain;
 }
 
-// A reorder moves its data although an identity is a view.
+// A change of memory format moves its data, although an identity is a view.
 double eg_node_spec_bytes(const eg_node_spec *spec) {
   if (spec->attrs->op == EG_OP_OPAQUE) return spec->opaque_bytes;
   if (eg_node_spec_is_reorder(spec))

@@ -23,30 +23,30 @@ typedef struct eg_node_spec {
   double opaque_bytes;  // of an opaque node (eg_graph_opaque_estimate)
 } eg_node_spec;
 
-/// Appends the canonical text: equal specs give equal texts.
+/// Appends the canonical text of a node: equal specs give equal texts.
 egraph_status eg_node_spec_print(eg_text *text, const eg_node_spec *spec);
 double eg_node_spec_flops(const eg_node_spec *spec);
 double eg_node_spec_bytes(const eg_node_spec *spec);
 bool eg_node_spec_is_reorder(const eg_node_spec *spec);
-/// True when all operands and results are row-major.
+/// True when all operands and results of a node are row-major.
 bool eg_node_spec_is_plain(const eg_node_spec *spec);
 
 /// Copies attributes and types into the arena, so that they outlive the graph. Fails with
 /// EGRAPH_E_MEMORY.
 egraph_status eg_spec_copy(eg_arena *arena, const eg_node_spec *spec, eg_node_spec *out);
-/// Copies a spec, with the example sizes of open dimensions (ops/size.h), into the arena;
-/// *out = *spec if it has no open dimensions. Fails with EGRAPH_E_MEMORY, and with
-/// EGRAPH_E_UNSUPPORTED where the node does not admit the example.
+/// Copies a spec into the arena, with example sizes for open dimensions (ops/size.h);
+/// *out = *spec if none is open. Fails with EGRAPH_E_MEMORY, and with
+/// EGRAPH_E_UNSUPPORTED where the node does not admit these sizes.
 egraph_status eg_spec_at_example(eg_arena *arena, const eg_node_spec *spec,
                                  eg_node_spec *out);
-/// Returns the bit of an operand in a mask; operands past 63 have none.
+/// Returns the bit of an operand in a mask; 0 for operands past 63.
 static inline uint64_t eg_operand_bit(uint32_t operand) {
   return operand < 64 ? UINT64_C(1) << operand : 0;
 }
 static inline bool eg_spec_is_weight(const eg_node_spec *spec, uint32_t operand) {
   return (spec->weight_mask & eg_operand_bit(operand)) != 0;
 }
-/// Returns the type with the row-major format.
+/// Returns the type with row-major memory format.
 eg_type eg_type_plain(const eg_type *type);
 
 #endif

@@ -54,7 +54,7 @@ static egraph_status fail_io(const char *path, const char *what) {
   return EG_FAIL(EGRAPH_E_IO, "%s: cannot %s: %s", path, what, strerror(errno));
 }
 
-/// Checks that the range is in the file and maps the pages around it.
+/// Checks that a range of bytes is in the file and maps the pages around it.
 static egraph_status map_range(eg_buffer *buffer, int file, const char *path,
                                uint64_t offset) {
   struct stat info;

@@ -29,7 +29,7 @@ static egraph_status own_list(part *p, eg_attr *attr, int64_t **out) {
   return EGRAPH_OK;
 }
 
-/// Sets a list that holds the shape of the result.
+/// Sets a list attribute that holds the shape of the result.
 static egraph_status set_shape(part *p, eg_attr *attr) {
   int64_t *list;
   EG_TRY(own_list(p, attr, &list));
@@ -38,8 +38,8 @@ static egraph_status set_shape(part *p, eg_attr *attr) {
   return EGRAPH_OK;
 }
 
-/// Sets the end of a slice in each dimension; a split dimension ends with the
-/// device's part.
+/// Sets the attribute that holds the end of a slice in each dimension; in a split
+/// dimension the size of the device's part.
 static egraph_status set_ends(part *p, eg_attr *attr) {
   int64_t *list;
   EG_TRY(own_list(p, attr, &list));
@@ -49,7 +49,7 @@ static egraph_status set_ends(part *p, eg_attr *attr) {
   return EGRAPH_OK;
 }
 
-/// Sets a list that holds the number of copies along each dimension.
+/// Sets a list attribute that holds the number of copies along each dimension.
 static egraph_status set_copies(part *p, eg_attr *attr) {
   int64_t *list;
   EG_TRY(own_list(p, attr, &list));
@@ -58,7 +58,7 @@ static egraph_status set_copies(part *p, eg_attr *attr) {
   return EGRAPH_OK;
 }
 
-/// Sets a list that holds the sizes of the result from dimension 2 on.
+/// Sets a list attribute that holds the sizes of the result from dimension 2 on.
 static egraph_status set_spatial(part *p, eg_attr *attr) {
   int64_t *list;
   EG_TRY(own_list(p, attr, &list));
@@ -67,14 +67,14 @@ static egraph_status set_spatial(part *p, eg_attr *attr) {
   return EGRAPH_OK;
 }
 
-/// Sets the size of the result's first dimension.
+/// Sets the attribute that holds the size of the result's first dimension.
 static egraph_status set_length(part *p, eg_attr *attr) {
   attr->i = p->results[0].dims[0];
   return EGRAPH_OK;
 }
 
-/// Sets the number of groups into which dimension 1 of operand 0 (of a weight: dimension
-/// 0) is divided. A part consists of whole groups.
+/// Sets the attribute for the number of groups into which dimension 1 of operand 0 (of a
+/// weight: dimension 0) is divided. A part consists of whole groups.
 static egraph_status set_groups(part *p, eg_attr *attr) {
   const eg_factors *factors = &p->spread->factors;
   int dim = p->spread->spec.input_count == 1 ? 0 : 1;
@@ -90,7 +90,7 @@ static egraph_status set_groups(part *p, eg_attr *attr) {
 
 // ---- attributes that place a part in the whole --------------------------------------
 
-/// Sets the number of elements that a mean counts; 0: the elements of the operand.
+/// Sets the attribute for the elements that a mean counts; 0: those of the operand.
 static egraph_status set_count(part *p, eg_attr *attr) {
   const eg_node_spec *spec = &p->spread->spec;
   int64_t results = eg_type_elements(&spec->results[0]);
@@ -101,7 +101,7 @@ static egraph_status set_count(part *p, eg_attr *attr) {
   return EGRAPH_OK;
 }
 
-/// Returns the number of the block that the rank has of a dimension.
+/// Returns which part of a split dimension the rank has, counted from 0.
 static int64_t block_of_rank(const part *p, const eg_layout *layout, uint32_t dim) {
   int64_t block = 0;
   for (uint32_t a = 0; a < p->mesh->axis_count; a++)
@@ -110,7 +110,8 @@ static int64_t block_of_rank(const part *p, const eg_layout *layout, uint32_t di
   return block;
 }
 
-/// Sets two numbers: the size of the whole axis, and the index of the part's first entry.
+/// Sets two attributes of a lookup along a split axis: the size of the whole axis, and
+/// the index of the device's first element.
 static void set_entries(const part *p, const eg_layout *layout, uint32_t dim,
                         int64_t size, int64_t whole, eg_attr *attr) {
   if (size == whole) return;
@@ -175,7 +176,7 @@ static const padded_op padded_ops[] = {
     PADDED(CONV, false), PADDED(CONV_TRANSPOSE, true), PADDED(CONV_GRAD_WEIGHT, false),
     PADDED(MAX_POOL, false), PADDED(AVERAGE_POOL, false)};
 
-/// Adds the rows of a halo to operand 0, and removes the padding that they replace.
+/// Adds the rows of neighbours to operand 0, and removes the padding that they replace.
 static egraph_status add_halo(part *p, const eg_halo *halo) {
   p->inputs[0].dims[halo->dim] += halo->before + halo->after;
   for (size_t i = 0; i < sizeof padded_ops / sizeof *padded_ops; i++) {
@@ -198,8 +199,8 @@ static egraph_status add_halo(part *p, const eg_halo *halo) {
 
 // ---- the part -----------------------------------------------------------------------
 
-/// Turns a part of a global average pool into a mean over the number of elements of the
-/// whole operand.
+/// Turns a device's part of a global average pool into a mean over the number of elements
+/// of the whole operand.
 static egraph_status become_mean(part *p) {
   enum { AXES, KEEPDIMS, COUNT, SLOTS };
   uint32_t axes = p->inputs[0].rank - 2;
@@ -230,7 +231,7 @@ static egraph_status localize_attrs(part *p) {
   return EGRAPH_OK;
 }
 
-/// Checks that the part computes the device's part of every result.
+/// Checks that a device's node computes the device's part of every result.
 static egraph_status check_results(const part *p, const eg_attrs *attrs) {
   const eg_node_spec *spec = &p->spread->spec;
   eg_type *results;
@@ -282,7 +283,7 @@ typedef struct choices {
   uint8_t action[EG_MAX_MESH_AXES][EG_MAX_ACTIONS];
 } choices;
 
-/// Goes on to the next combination of actions; false after the last.
+/// Finds the next combination of actions, one per mesh axis; false after the last.
 static bool choose_next(const eg_mesh *mesh, choices *c) {
   for (uint32_t a = mesh->axis_count; a-- > 0;) {
     if (++c->at[a] < c->count[a]) return true;

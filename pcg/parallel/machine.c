@@ -37,8 +37,8 @@ static bool changes_coordinate(span axis, span physical) {
          axis.stride % (physical.stride * physical.size) != 0;
 }
 
-/// Counts the rings along the axis that pass through a port of `sharers` neighbouring
-/// ranks.
+/// Counts the rings along a mesh axis that pass through a port of `sharers`
+/// neighbouring ranks.
 static uint64_t count_rings(span axis, uint64_t sharers) {
   if (axis.stride >= sharers) return sharers;
   if (axis.stride * axis.size >= sharers) return axis.stride;
@@ -127,8 +127,8 @@ static void cut_axes(const eg_mesh *mesh, uint32_t axis, uint32_t size, eg_mesh 
   }
 }
 
-/// Makes a part of a mesh. Its axes have the links that the file names for the whole
-/// mesh.
+/// Makes a mesh with idle axes from a mesh of the machine; its axes have the links that
+/// the machine file names for the whole mesh.
 static egraph_status cut_mesh(const eg_machine *machine, const eg_machine_mesh *whole,
                               uint32_t axis, uint32_t size, eg_machine_mesh *out) {
   eg_machine_mesh usual;
@@ -148,7 +148,7 @@ static egraph_status cut_mesh(const eg_machine *machine, const eg_machine_mesh *
   return EGRAPH_OK;
 }
 
-/// Inserts a part before parts with longer idle axes, unless the list has an equal part.
+/// Inserts a mesh before meshes with longer idle axes, unless the list has an equal mesh.
 static egraph_status insert_part(eg_machine_meshes *out, const eg_machine_mesh *part) {
   for (size_t i = 0; i < out->len; i++)
     if (eg_mesh_idle_places(&out->data[i]) == eg_mesh_idle_places(part) &&

@@ -26,7 +26,7 @@ enum {
 };
 #define EG_LINK_AUTO UINT32_MAX
 
-// How collectives are priced: id, spelling. The formulas are in sim/collective.h.
+// Algorithms by which collectives are priced: id, spelling. Formulas: sim/collective.h.
 #define EG_COLLECTIVES_LIST(X)                                                           \
   X(EG_COLLECTIVES_AUTO, "auto") /* the best of ring and tree, for each size */          \
   X(EG_COLLECTIVES_RING, "ring") /* as many rounds as devices, least traffic */          \
@@ -54,7 +54,7 @@ typedef struct eg_link_curve {
   eg_size_class classes[EG_SIZE_CLASSES]; // in ascending order of size
 } eg_link_curve;
 
-/// A measurement that a curve goes through.
+/// A measured point of the curve of an exchange: bytes and seconds.
 typedef struct eg_exchange_point {
   uint32_t exchange, devices; // as in eg_link_curve
   double bytes, seconds;
@@ -63,7 +63,7 @@ typedef struct eg_exchange_point {
 } eg_exchange_point;
 EG_VEC_DEFINE(eg_exchange_points, eg_exchange_point);
 
-// How the ports of a class of links are joined: id, spelling.
+// How the ports of a class of links are joined to a network: id, spelling.
 #define EG_PORTS_LIST(X)                                                                 \
   X(EG_PORTS_UNKNOWN, "")          /* not given: a formula prices exchanges */           \
   X(EG_PORTS_SWITCH, "switch")     /* any to any, each at its full bandwidth */          \
@@ -73,14 +73,14 @@ typedef enum eg_ports { EG_PORTS_LIST(EG_ENUM_ID) EG_PORTS_COUNT } eg_ports;
 const char *eg_ports_name(eg_ports ports);
 
 /// Switches of one level of a fat tree. The link up from a switch, and the link down,
-/// carry what its ports carry, divided by `oversubscription`. Switches of the last level
-/// are joined by a switch of unlimited bandwidth.
+/// carry what the ports below the switch carry, divided by `oversubscription`. Switches
+/// of the last level are joined by a switch of unlimited bandwidth.
 typedef struct eg_tree_level {
   uint32_t devices;        // number of neighbouring ranks below one switch
   double oversubscription; // >= 1
 } eg_tree_level;
 
-/// A class of links. A device has the bandwidth both in and out at the same time.
+/// A class of links of a machine. A device has the bandwidth in and out at the same time.
 typedef struct eg_machine_link {
   char name[EG_MESH_NAME_SIZE];
   double latency_seconds;  // alpha: latency of a message; >= 0
@@ -101,8 +101,8 @@ typedef struct eg_machine_axis {
   uint32_t link; // index in eg_machine.links
 } eg_machine_axis;
 
-/// The link of one device along one axis of a mesh, when all devices communicate along
-/// it.
+/// The link of one device along a mesh axis, when all devices communicate along
+/// this axis.
 typedef struct eg_mesh_link {
   uint32_t link;                    // EG_LINK_AUTO: none, the axis has one device
   double latency_seconds;           // alpha
@@ -112,8 +112,8 @@ typedef struct eg_mesh_link {
   const eg_link_curve *curves; // of the machine's link; they replace these figures
 } eg_mesh_link;
 
-/// One arrangement of a machine's devices. Axes of meshes in a file are larger than 1; no
-/// axis: a single device.
+/// One arrangement of a machine's devices as a mesh. Axes of meshes in a file are larger
+/// than 1; no axis: a single device.
 typedef struct eg_machine_mesh {
   eg_mesh mesh;
   eg_collectives collectives;
@@ -142,13 +142,13 @@ typedef struct eg_machine {
 } eg_machine;
 
 /// Fills a mesh of all devices of the machine with its links. `links` has the link of
-/// each axis (EG_LINK_AUTO: the slowest it covers); NULL: all EG_LINK_AUTO. Fails with
+/// each axis (EG_LINK_AUTO: the slowest along it); NULL: all EG_LINK_AUTO. Fails with
 /// EGRAPH_E_ARGUMENT when the mesh has another number of devices.
 egraph_status eg_machine_mesh_of(const eg_machine *machine, const eg_mesh *mesh,
                                  const uint32_t *links, eg_machine_mesh *out);
 
-/// Like eg_machine_mesh_of without `links`, but a mesh of the machine's file, or a part
-/// of such a mesh, gets the links of the file. No axis is marked as idle.
+/// Like eg_machine_mesh_of without `links`, but a mesh of the machine file, or a part of
+/// such a mesh, gets the links given in the file. No axis is marked as idle.
 egraph_status eg_machine_find_mesh(const eg_machine *machine, const eg_mesh *mesh,
                                    eg_machine_mesh *out);
 uint32_t eg_machine_devices(const eg_machine *machine);
@@ -165,19 +165,19 @@ uint32_t eg_machine_devices(const eg_machine *machine);
 
 EG_VEC_DEFINE(eg_machine_meshes, eg_machine_mesh);
 
-/// Appends the distinct parts of the machine's meshes, the parts with the fewest idle
-/// devices first; their first axis is idle. Fails with EGRAPH_E_MEMORY.
+/// Appends the distinct parts of the machine's meshes (meshes whose first axis is idle),
+/// those with the fewest idle devices first. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_mesh_parts_add(const eg_machine *machine, eg_machine_meshes *out);
-/// Returns the product of the sizes of idle axes; 1: no axis is idle.
+/// Returns how many groups of devices do the same work: the product of the idle axes.
 uint32_t eg_mesh_idle_places(const eg_machine_mesh *mesh);
-/// True when every plan of `part` is a plan of `mesh` that does not use outer axes.
+/// True when every plan of `part` is also a plan of `mesh` with its outer axes idle.
 bool eg_mesh_covers(const eg_machine_mesh *mesh, const eg_machine_mesh *part);
 
 // ---- files (machine_parse.c), machines by name and this host (machine_load.c) -------
 
-/// Reads a machine. `nodes` replaces the number in its clause (nodes n); 0 keeps it.
+/// Reads a machine file. `nodes` replaces the number in its clause (nodes n); 0 keeps it.
 /// `file` is for messages. Fails with EGRAPH_E_PARSE ("file:line:col: ..."),
-/// EGRAPH_E_ARGUMENT (no size is `nodes`), EGRAPH_E_MEMORY.
+/// EGRAPH_E_ARGUMENT (no size of the file is `nodes`), EGRAPH_E_MEMORY.
 egraph_status eg_machine_parse(const egraph_allocator *alloc, const char *file,
                                const char *text, size_t size, uint32_t nodes,
                                eg_machine *out);
@@ -195,7 +195,7 @@ bool eg_machine_is_host(const char *name, uint32_t *out_ranks);
 const char *eg_machine_host_channel(const char *name);
 void eg_machine_deinit(eg_machine *machine);
 
-/// Figures of one processor, and of messages between two ranks.
+/// Figures of one processor of this host, and of messages between two ranks.
 typedef struct eg_host_figures {
   bool has_device;                    // each rank has a device, not a processor
   double device_bytes;                // of the device's memory; 0: not known
@@ -203,13 +203,13 @@ typedef struct eg_host_figures {
   double overhead_seconds;            // of a kernel
   double latency_seconds, link_bytes; // of a message; bytes per second
 } eg_host_figures;
-/// Figures of a plain core and threads, not measured.
+/// Figures of a plain CPU core and of threads, assumed without measurements.
 extern const eg_host_figures eg_host_figures_assumed;
 
-/// Appends the text of a machine of `ranks` ranks (0: one per processor that is online),
-/// each with its part of the memory, and with its part of a processor where there are
-/// fewer processors than ranks. Entries of a profile database are more exact than
-/// the figures.
+/// Appends a machine file for this host with `ranks` ranks (0: one per processor that is
+/// online), each with its part of the memory, and with its part of a processor where
+/// there are fewer processors than ranks. Measurements in a profile database are more
+/// exact than the figures.
 egraph_status eg_machine_host_print(eg_text *text, uint32_t ranks,
                                     const eg_host_figures *figures);
 

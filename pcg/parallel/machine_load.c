@@ -60,7 +60,7 @@ static egraph_status load_builtin(egraph_allocator alloc, const char *name,
   return fail_unknown_machine(alloc, name);
 }
 
-/// Reads the number behind a '*', 0 without a '*'; false if no number follows the '*'.
+/// Reads the number of nodes after '*' in a name, 0 without a '*'; false if it is absent.
 static bool read_node_count(const char *star, int64_t *out) {
   *out = 0;
   return star == NULL ||
@@ -127,7 +127,7 @@ const eg_host_figures eg_host_figures_assumed = {.peak_flops = 4e10,
                                                  .latency_seconds = 2e-6,
                                                  .link_bytes = 5e9};
 
-/// Returns the bytes of a rank: the memory of its device (INFINITY: not known), or
+/// Returns the memory of a rank in bytes: that of its device (INFINITY: not known), or
 /// without a device its part of the main memory (1 GiB if the system does not report it).
 static double memory_of_rank(const eg_host_figures *figures, uint32_t count) {
   if (figures->has_device)

@@ -63,7 +63,7 @@ static egraph_status read_string(const reader *r, const eg_sexpr *form,
   return eg_arena_string(&r->machine->memory, text, strlen(text), out);
 }
 
-/// Reads a number from 1 to EG_MACHINE_MAX_DEVICES.
+/// Reads an integer from 1 to EG_MACHINE_MAX_DEVICES.
 static egraph_status read_integer(const reader *r, const eg_sexpr *expr, uint32_t *out) {
   int64_t value;
   if (expr->kind != EG_SEXPR_ATOM || !eg_parse_int64(expr->text, &value) || value < 1 ||
@@ -74,7 +74,7 @@ static egraph_status read_integer(const reader *r, const eg_sexpr *expr, uint32_
   return EGRAPH_OK;
 }
 
-/// Reads a number like read_integer, or the atom `nodes`: the number of nodes.
+/// Reads an integer like read_integer, or the word `nodes`: the number of nodes.
 static egraph_status read_size(reader *r, const eg_sexpr *expr, uint32_t *out) {
   if (!eg_sexpr_is_atom(expr, "nodes")) return read_integer(r, expr, out);
   if (r->nodes == 0)
@@ -86,7 +86,7 @@ static egraph_status read_size(reader *r, const eg_sexpr *expr, uint32_t *out) {
   return EGRAPH_OK;
 }
 
-/// Reads the number of a form (head number), which must be a plausible figure.
+/// Reads the number of a clause (WORD NUMBER), which must be a plausible figure.
 static egraph_status read_figure(const reader *r, const eg_sexpr *form, bool may_be_zero,
                                  double *out) {
   double value = 0;
@@ -104,7 +104,7 @@ static egraph_status read_figure(const reader *r, const eg_sexpr *form, bool may
   return EGRAPH_OK;
 }
 
-/// Reads a figure from 1 to MAX_RATIO from a form's second child.
+/// Reads a number from 1 to MAX_RATIO from a clause (WORD NUMBER).
 static egraph_status read_ratio(const reader *r, const eg_sexpr *form, double *out) {
   double value = 0;
   if (form->count != 2 || form->children[1].kind != EG_SEXPR_ATOM ||
@@ -120,8 +120,8 @@ static egraph_status read_ratio(const reader *r, const eg_sexpr *form, double *o
 
 // ---- forms of named parts ---------------------------------------------------------
 
-/// Finds the parts (NAME ...) of a form by their names, from child `first` on. Absent
-/// parts are NULL.
+/// Finds the children (NAME ...) of a clause by their names, from child `first` on. Those
+/// absent are NULL.
 static egraph_status find_parts(const reader *r, const eg_sexpr *form, uint32_t first,
                                 const char *const *names, uint32_t count,
                                 const eg_sexpr **out) {
@@ -282,7 +282,7 @@ static egraph_status parse_ports(const reader *r, const eg_sexpr *form,
   return EGRAPH_OK;
 }
 
-/// Reads (through LINK) of a link whose ports are known.
+/// Reads (through LINK) of a link whose network of ports is known.
 static egraph_status parse_through(const reader *r, const eg_sexpr *form,
                                    eg_machine_link *link) {
   if (form->count != 2 || form->children[1].kind != EG_SEXPR_ATOM ||
@@ -437,7 +437,7 @@ static egraph_status parse_axis(reader *r, const eg_sexpr *form) {
 
 // ---- meshes -----------------------------------------------------------------------
 
-/// The axes of a mesh clause; size 0 (written *) stands for the devices that are left.
+/// The axes of a mesh clause; size 0 (written *) is replaced by the remaining devices.
 typedef struct mesh_text {
   eg_mesh mesh;
   uint32_t links[EG_MAX_MESH_AXES];
@@ -461,7 +461,7 @@ static egraph_status parse_mesh_axis(reader *r, const eg_sexpr *form, mesh_text 
   return EGRAPH_OK;
 }
 
-/// Replaces size 0 by the number of devices that are left, and drops axes of one device.
+/// Replaces size 0 (written *) by the remaining devices, and drops axes of one device.
 static egraph_status finish_mesh(const reader *r, const eg_sexpr *form,
                                  mesh_text *inout) {
   uint32_t devices = eg_machine_devices(r->machine), count = 0, open = 0;

@@ -181,7 +181,7 @@ static bool read_digit(const char **inout, uint8_t *out) {
   return read;
 }
 
-/// Reads ":nhwc" or nothing, up to the end of the text.
+/// Reads a memory format such as ":nhwc", or nothing, up to the end of the text.
 static bool read_format(const char *text, uint8_t *out) {
   eg_format format = EG_FORMAT_PLAIN;
   bool read = *text == '\0' || (*text == ':' && eg_format_find(text + 1, &format));
@@ -247,7 +247,7 @@ static bool find_kind(uint8_t from, uint8_t to, eg_transition_kind *out) {
   return true;
 }
 
-/// True when a finer axis cuts the dimension that `digit` cuts.
+/// True when a later (finer) axis splits the dimension that the letter `digit` splits.
 static bool is_cut_further(const eg_mesh *mesh, const eg_layout *layout, uint32_t axis,
                            uint8_t digit) {
   for (uint32_t a = axis + 1; eg_digit_is_shard(digit) && a < mesh->axis_count; a++)
@@ -255,7 +255,7 @@ static bool is_cut_further(const eg_mesh *mesh, const eg_layout *layout, uint32_
   return false;
 }
 
-/// True when a digit cuts channels only between blocks of the memory format.
+/// True when the letter `digit` splits channels only between blocks of the memory format.
 static bool cuts_between_blocks(const eg_mesh *mesh, const eg_type *type,
                                 const eg_layout *layout, uint8_t digit) {
   int64_t block = eg_format_block((eg_format)layout->format);
@@ -312,8 +312,8 @@ bool eg_parallel_has_dim(eg_parallel_kind kind) { return rows[kind].has_dim; }
 
 EG_FIND_DEFINE(eg_parallel_kind, eg_parallel_find, EG_PARALLEL_LIST)
 
-/// Finds the digit to which the operator changes `from`; false when the operator does not
-/// accept `from`.
+/// Finds the sharding letter to which the parallel operator changes `from`; false when
+/// the operator does not accept `from`.
 static bool apply_to_digit(const eg_parallel_op *op, uint8_t from, uint8_t *out) {
   uint8_t shard = eg_digit_shard(op->dim);
   switch (op->kind) {

@@ -39,7 +39,7 @@ bool eg_mesh_same(const eg_mesh *a, const eg_mesh *b);
 uint32_t eg_mesh_devices(const eg_mesh *mesh);
 /// Finds the axis with a name; false when the mesh has none.
 bool eg_mesh_find_axis(const eg_mesh *mesh, const char *name, uint32_t *out);
-/// Return the position of a rank along an axis, and the difference of neighbours' ranks.
+/// Return a rank's position along an axis, and the rank difference of neighbours there.
 uint32_t eg_mesh_coordinate(const eg_mesh *mesh, uint32_t rank, uint32_t axis);
 uint32_t eg_mesh_stride(const eg_mesh *mesh, uint32_t axis);
 
@@ -63,7 +63,7 @@ typedef enum eg_sharding_fault {
   EG_SHARDING_UNEVEN,    // a dimension that does not divide
   EG_SHARDING_NOT_NUMBER // partial sums of bool
 } eg_sharding_fault;
-/// Checks the digits of the mesh's axes; type->layout is not read.
+/// Checks the letters of a sharding on the mesh's axes; type->layout is not read.
 eg_sharding_fault eg_sharding_check(const eg_mesh *mesh, const eg_type *type,
                                     const eg_layout *layout);
 /// Returns the type of one device's part, in the layout's memory format. The sharding
@@ -93,14 +93,14 @@ typedef enum eg_transition_kind {
   EG_TRANSITION_LIST(EG_ENUM_ID) EG_TRANSITION_KINDS
 } eg_transition_kind;
 const char *eg_transition_name(eg_transition_kind kind);
-/// True when each device works alone.
+/// True when each device makes a transition alone, without messages.
 bool eg_transition_is_local(eg_transition_kind kind);
 
 /// Kinds of exchanges: the transitions, and the exchange of rows with neighbours before
 /// a window.
 enum { EG_EXCHANGE_HALO = EG_TRANSITION_KINDS, EG_EXCHANGES };
 const char *eg_exchange_name(uint32_t exchange);
-/// True when devices send data to each other.
+/// True when devices send data to each other in this kind of exchange.
 bool eg_exchange_is_remote(uint32_t exchange);
 
 typedef struct eg_transition {

@@ -30,7 +30,7 @@ static bool is_kernel_tap(const eg_spread *spread, const eg_factor *factor) {
   return false;
 }
 
-/// Finds the digit of all results when the factor is split; false when it cannot be.
+/// Finds the sharding of all results when a factor is split; false when it cannot be.
 static bool result_digit(const eg_spread *spread, const eg_factor *factor, uint8_t *out) {
   switch (factor->kind) {
   case EG_FACTOR_BLOCKED: return false;
@@ -77,7 +77,7 @@ static bool has_sum(const eg_factors *factors) {
   return false;
 }
 
-/// Lets partial sums of an operand pass; EG_NO_DIM: of the joint operands alone.
+/// Lets partial sums of an operand pass to the result; EG_NO_DIM: of joint operands.
 static bool pass_operand(const eg_spread *spread, uint32_t axis, int operand,
                          eg_strategy *inout) {
   const eg_factors *factors = &spread->factors;
@@ -108,8 +108,8 @@ static bool take_action(const eg_spread *spread, const eg_mesh *mesh, uint32_t a
 
 // ---- all axes ---------------------------------------------------------------------
 
-/// Counts the parts into which a factor is split, and finds the first and last axis that
-/// split it.
+/// Counts the parts into which a factor (loop index) is split, and finds the first and
+/// last axis that split it.
 static int64_t count_parts(const eg_mesh *mesh, const eg_strategy *strategy,
                            uint32_t factor, uint32_t *out_first, uint32_t *out_last) {
   int64_t parts = 1;
@@ -148,7 +148,7 @@ static bool is_contiguous(const eg_spread *spread, const eg_mesh *mesh,
   return true;
 }
 
-/// True when the sizes of all factors divide by their parts.
+/// True when the sizes of all factors (loop indexes) are multiples of their parts.
 static bool factors_divide(const eg_spread *spread, const eg_mesh *mesh,
                            const eg_strategy *strategy) {
   for (uint32_t f = 0; f < spread->factors.count; f++) {
@@ -186,7 +186,7 @@ static const eg_factor *window_of(const eg_spread *spread, uint8_t action) {
   return factor->kind == EG_FACTOR_WINDOW ? factor : NULL;
 }
 
-/// True when rows that contain `*out_fill` can replace the padding of a window.
+/// True when rows filled with `*out_fill` can replace the padding of a sliding window.
 static bool can_fill(const eg_spread *spread, const eg_factor *window, double *out_fill) {
   const eg_attrs *attrs = spread->spec.attrs;
   *out_fill = op_of(spread) == EG_OP_MAX_POOL ? -(double)INFINITY : 0;
@@ -218,8 +218,8 @@ static bool halo_of(const eg_spread *spread, const eg_mesh *mesh, uint32_t axis,
          out->after <= held;
 }
 
-/// True when every window is split along at most one axis and reads only the rows of
-/// neighbours.
+/// True when every sliding window is split along at most one axis and reads rows of
+/// direct neighbours only.
 static bool windows_fit(const eg_spread *spread, const eg_mesh *mesh,
                         const eg_strategy *strategy) {
   for (uint32_t a = 0; a < mesh->axis_count; a++) {

@@ -34,8 +34,8 @@ enum {
   EG_MAX_ACTIONS = EG_ACTION_SPLIT + EG_MAX_FACTORS
 };
 
-/// Rows of operand 0 that neighbours along an axis exchange before a sliding window can
-/// work on blocks; the first and last device pad instead.
+/// Rows of operand 0 (halo) that neighbours along an axis exchange before a sliding
+/// window can work on blocks; the first and last device pad instead.
 typedef struct eg_halo {
   uint32_t axis, dim;    // dimension of operand 0
   int64_t before, after; // rows, each at most the rows of a neighbour
@@ -57,52 +57,54 @@ static inline const eg_layout *eg_strategy_input(const eg_strategy *strategy,
 }
 EG_VEC_DEFINE(eg_strategies, eg_strategy);
 
-/// A split that is impossible because a size does not divide; for reports.
+/// A factor (loop index) whose size an axis does not divide, so that it cannot be split.
 typedef struct eg_uneven {
   uint32_t axis, factor;
 } eg_uneven;
 EG_VEC_DEFINE(eg_unevens, eg_uneven);
 
-/// A node with the types of whole tensors, and its factors.
+/// A node with the types of whole tensors, and its factors (loop indexes).
 typedef struct eg_spread {
   eg_node_spec spec; // borrowed
   eg_factors factors;
 } eg_spread;
 
 egraph_status eg_spread_init(const eg_node_spec *spec, eg_spread *out);
-/// Fills the actions that an axis can take while the others replicate; returns
-/// their number.
+/// Fills the actions (replicate, split, pass) that an axis can take while the others
+/// replicate; returns their number.
 uint32_t eg_spread_actions(const eg_spread *spread, const eg_mesh *mesh, uint32_t axis,
                            uint8_t out[EG_MAX_ACTIONS]);
-/// Builds the strategy that takes actions[axis]; false when the actions do not combine.
+/// Builds the strategy that takes actions[axis]; false when these do not combine.
 bool eg_spread_combine(const eg_spread *spread, const eg_mesh *mesh,
                        const uint8_t *actions, eg_strategy *out);
-/// Appends the factors that cannot be split along an axis only because of their sizes.
+/// Appends the factors (loop indexes) that an axis cannot split only because of
+/// their sizes.
 egraph_status eg_spread_unevens(const eg_spread *spread, const eg_mesh *mesh,
                                 eg_unevens *inout);
-/// Gives the layouts of a strategy the memory formats of a choice.
+/// Gives the operands and results of a strategy the memory formats of a choice.
 void eg_strategy_set_formats(eg_strategy *strategy, const eg_format_choice *choice);
-/// Fills the halos of a strategy, at most one per axis, and returns their number.
+/// Fills the halos (rows from neighbours) of a strategy, at most one per axis; returns
+/// how many.
 uint32_t eg_spread_halos(const eg_spread *spread, const eg_mesh *mesh,
                          const eg_strategy *strategy, eg_halo out[EG_MAX_MESH_AXES]);
 
 // ---- the part of a rank (local_node.c) ------------------------------------------------
 
 /// Builds the node that a rank runs, in the arena: attributes and types of its part,
-/// operand 0 with its halos. Types and work are the same on all ranks. Fails with
-/// EGRAPH_E_TYPE when the part is ill-typed or does not compute the device's part of
+/// operand 0 with the rows of neighbours. Types and work are the same on all ranks. Fails
+/// with EGRAPH_E_TYPE when the part is ill-typed or does not compute the device's part of
 /// the result.
 egraph_status eg_spread_local(const eg_spread *spread, const eg_mesh *mesh,
                               const eg_strategy *strategy, uint32_t rank, eg_arena *arena,
                               eg_node_spec *out);
 
-/// Appends every strategy on the mesh whose local node is well-typed. Opaque operators
-/// are only replicated; INPUT and WEIGHT have no strategy. The order is by actions, axis
-/// 0 slowest.
+/// Appends every strategy of the operator on the mesh whose local node is well-typed.
+/// Opaque operators are only replicated; INPUT and WEIGHT have no strategy. The order is
+/// by actions, axis 0 slowest.
 egraph_status eg_spread_strategies(const eg_spread *spread, const eg_mesh *mesh,
                                    eg_arena *scratch, eg_strategies *inout);
-/// Appends the choices of memory formats that a rank's part of a plain strategy has,
-/// among the formats in `mask` (eg_op_formats), plain first.
+/// Appends the choices of memory formats that a rank's part of a row-major strategy has,
+/// among the formats in `mask` (eg_op_formats), row-major first.
 egraph_status eg_spread_formats(const eg_spread *spread, const eg_mesh *mesh,
                                 const eg_strategy *strategy, uint32_t mask,
                                 eg_arena *scratch,

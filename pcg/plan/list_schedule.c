@@ -75,7 +75,7 @@ static egraph_status reserve_queues(scheduler *c) {
   return eg_u32s_fill(&c->s->let_in, runs, EG_RUN_NONE);
 }
 
-/// Goes on to the next turn of stream 0 that has runs, once all runs of the current turn
+/// Begins the next turn of stream 0 that has runs, once all runs of the current turn
 /// have ended.
 static egraph_status begin_next_turn(scheduler *c) {
   const eg_runs *runs = &c->s->runs;
@@ -101,7 +101,7 @@ static egraph_status queue_run(scheduler *c, uint32_t r) {
   return EGRAPH_OK;
 }
 
-/// Queues a run that waits for no other run any more, unless its window is closed.
+/// Queues a run that waits for no other run any more, unless its window is not open.
 static egraph_status release_run(scheduler *c, uint32_t r) {
   uint32_t window = c->s->runs.data[r].window;
   if (window == EG_RUN_NONE || window < c->open + c->ahead) return queue_run(c, r);
@@ -181,7 +181,7 @@ static egraph_status feed_streams(scheduler *c) {
   return EGRAPH_OK;
 }
 
-/// Ends all runs with the earliest end.
+/// Ends all runs that end at the earliest time.
 static egraph_status end_next_runs(scheduler *c) {
   c->now = eg_event_queue_first(&c->running).time;
   while (!eg_event_queue_is_empty(&c->running) &&

@@ -13,8 +13,9 @@
 
 #define EG_RUN_NONE UINT32_MAX
 
-/// A run of the list. On stream 0 or on no stream, it begins after all runs of earlier
-/// turns on stream 0 have ended. The turns of the runs on stream 0 never decrease.
+/// A run of the schedule. On stream 0 or on no stream, it begins after all runs
+/// of earlier turns on stream 0 have ended. The turns of the runs on stream 0
+/// never decrease.
 typedef struct eg_run {
   double seconds;
   uint32_t stream; // EG_RUN_NONE: the run takes no time
@@ -34,12 +35,12 @@ typedef struct eg_list_schedule {
 
 void eg_list_schedule_init(eg_list_schedule *schedule, egraph_allocator alloc);
 void eg_list_schedule_deinit(eg_list_schedule *schedule);
-/// Lets `waiter` wait for the end of `on`. The caller ensures that waits and the order of
-/// turns form no cycle.
+/// Lets run `waiter` begin only after run `on` has ended. The caller ensures that waits
+/// and the order of turns form no cycle.
 egraph_status eg_list_schedule_wait(eg_list_schedule *schedule, uint32_t waiter,
                                     uint32_t on);
-/// Fills `order`, `let_in` and `seconds`. `ahead` >= 1. Fails with EGRAPH_E_INTERNAL
-/// where not all runs begin. O((runs + waits) log runs).
+/// Schedules all runs: fills `order`, `let_in` and `seconds`. `ahead` >= 1. Fails with
+/// EGRAPH_E_INTERNAL where not all runs begin. O((runs + waits) log runs).
 egraph_status eg_list_schedule_make(eg_list_schedule *schedule, uint32_t streams,
                                     uint32_t ahead);
 

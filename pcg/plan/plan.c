@@ -121,7 +121,7 @@ static bool is_slice(const eg_plan_step *step) {
   return step->is_move && step->transition.kind == EG_TRANSITION_SLICE;
 }
 
-/// Flags the states of constants that no step makes, and all slices of these states.
+/// Flags the states of constants that no plan step makes, and all slices of these states.
 static void flag_slices(const eg_plan *plan, const bool *constants, bool *out_flags) {
   for (size_t s = 0; s < plan->states.len; s++) {
     const eg_plan_state *state = &plan->states.data[s];
@@ -133,7 +133,7 @@ static void flag_slices(const eg_plan *plan, const bool *constants, bool *out_fl
   }
 }
 
-/// Flags the states that outputs and steps other than slices read.
+/// Flags the states that are outputs or operands of plan steps other than slices.
 static void flag_read(const eg_plan *plan, bool *out_flags) {
   for (size_t i = 0; i < plan->steps.len; i++) {
     const eg_plan_step *step = &plan->steps.data[i];
@@ -192,7 +192,7 @@ static egraph_status add_value_state(graph_planner *p, eg_value value, uint32_t 
   return eg_plan_states_push(&p->plan->states, state);
 }
 
-/// Appends the state of a value to a list. A constant without a state gets one.
+/// Appends the state of a value to a list. A constant that has no state yet gets one.
 static egraph_status use_value(graph_planner *p, eg_value value, eg_u32s *list) {
   if (p->states[value.id] == EG_PLAN_NONE)
     EG_TRY(add_value_state(p, value, EG_PLAN_NONE));

@@ -51,10 +51,10 @@ typedef struct eg_plan_step {
   eg_graph_node node;
   uint32_t operands;
   uint8_t action[EG_MAX_MESH_AXES];
-  // For a move:
+  // For a move: the states from which and to which it leads
   uint32_t from, to;
   eg_transition transition;
-  // For both: the seconds of one execution in one block, as planning used them.
+  // For nodes and moves: seconds of one run in one block, as planning used them.
   double seconds;
   uint32_t basis;       // eg_price_basis of an operator or reorder
   uint32_t more_blocks; // as in eg_plan_state
@@ -65,7 +65,7 @@ EG_VEC_DEFINE(eg_plan_steps, eg_plan_step);
 
 enum { EG_RIVAL_NAME_SIZE = 192, EG_RIVAL_REASONS = 3 };
 
-// The outcome of planning a rival: id, spelling.
+// How planning a rival of the plan (a baseline) ended: id, spelling.
 #define EG_RIVAL_LIST(X)                                                                 \
   X(EG_RIVAL_FITS, "fits")                                                               \
   X(EG_RIVAL_TOO_LARGE, "too large")    /* no such plan fits the memory */               \
@@ -77,8 +77,8 @@ typedef enum eg_rival_outcome {
   EG_RIVAL_LIST(EG_ENUM_ID) EG_RIVAL_OUTCOMES
 } eg_rival_outcome;
 
-/// An exchange, or computing, that takes longer in a step of the rival than in a step of
-/// the plan.
+/// An exchange, or computing, that takes longer in the rival's step than in the
+/// plan's step.
 typedef struct eg_rival_reason {
   uint32_t exchange; // index in eg_plan_summary.exchange; EG_EXCHANGES: computing
   eg_phase phase;
@@ -130,8 +130,8 @@ void eg_plan_deinit(eg_plan *plan);
 /// output needs have no step and no state, except inputs. The graph is borrowed and
 /// typed. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_of_graph(const eg_graph *graph, eg_plan *inout);
-/// Fills the spec of a step that runs a node, with the types of whole tensors. The arena
-/// owns the types.
+/// Fills the spec of a plan step that runs a node, with the types of whole tensors. The
+/// arena owns the types.
 egraph_status eg_plan_spec(const eg_plan *plan, const eg_plan_step *step, eg_arena *arena,
                            eg_node_spec *out);
 /// Finds how a step that runs a node is spread over the mesh: its spec with row-major
@@ -142,42 +142,42 @@ egraph_status eg_plan_spread(const eg_plan *plan, const eg_plan_step *step,
                              eg_arena *arena, const eg_spread **out_spread,
                              const eg_strategy **out_strategy);
 /// Flags the values that are the same in every step, [values of the graph]: weights that
-/// are not carried, and values computed from such weights only. Their states without a
-/// step are computed when a program is loaded.
+/// no step changes, and values computed from such weights only. If no plan step makes
+/// them, they are computed when a program is loaded.
 void eg_plan_constants(const eg_plan *plan, bool *out_flags);
-/// Flags the states that exist before a run, [states]: states of constants that no step
-/// makes, and slices of these states. Slices of a constant are not flagged if its flagged
-/// states that are read take more memory than its states without a step. Fails
+/// Flags the states that are computed before a run, [states]: states of constants that no
+/// step makes, and slices of these states. Slices of a constant are not flagged if its
+/// flagged states that are read take more memory than its states without a step. Fails
 /// with EGRAPH_E_MEMORY.
 egraph_status eg_plan_ahead(const eg_plan *plan, egraph_allocator alloc, bool *out_flags);
-/// True when some state represents several blocks: such a plan can be printed, not run.
+/// True when some state represents several blocks: this plan can be printed, not run.
 bool eg_plan_is_folded(const eg_plan *plan);
-/// True when an output is carried to the next step.
+/// True when an output is passed to the next step as an input.
 bool eg_plan_is_carried(const eg_plan *plan, uint32_t output);
 /// Computes a hash of everything in a plan file that decides how the plan runs: the graph
 /// in its text form, mesh, states and steps, but not seconds and rivals. Ranks that have
 /// each read a file compare their hashes. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_plan_digest(const eg_plan *plan, egraph_allocator alloc, uint64_t *out);
-/// Verifies every invariant: layouts are legal; operands are made before their step;
-/// strategies follow from the actions; moves are single transitions; no input or weight
-/// is in two layouts; phases never go back; types, layouts and numbers of blocks of
-/// carried values are equal at both ends; each carried entry has one output; each value
-/// and node has one number of blocks. Memory formats need only fit their tensors:
-/// back-ends have kernels for all. EGRAPH_E_INTERNAL names the first
+/// Verifies every invariant of a plan: layouts are legal; operands are made before their
+/// step; strategies follow from the actions; moves are single transitions; no input or
+/// weight is in two layouts; phases never go back; types, layouts and numbers of blocks
+/// of values passed to the next step are equal at both ends; each input passed on has one
+/// output; each value and node has one number of blocks. Memory formats need only fit
+/// their tensors: back-ends have kernels for all. EGRAPH_E_INTERNAL names the first
 /// violation. (plan_check.c)
 egraph_status eg_plan_check(const eg_plan *plan, egraph_allocator alloc);
 
 // ---- figures of steps and states ------------------------------------------------------
 
-/// Returns the number of blocks that a step represents; 1 in plans of graphs that are
-/// not folded.
+/// Returns the number of equal blocks that a step of a folded plan represents;
+/// otherwise 1.
 double eg_plan_step_blocks(const eg_plan_step *step);
 /// Returns how often a plan step of `phase` runs in a step of training.
 uint32_t eg_phase_runs(const eg_plan *plan, eg_phase phase);
 /// Returns the seconds of all runs of a plan step, in all its blocks, in a step
 /// of training.
 double eg_plan_step_seconds(const eg_plan *plan, const eg_plan_step *step);
-/// Returns the bytes of a state on one device.
+/// Returns the bytes of a state (a value in a layout) on one device.
 double eg_plan_state_bytes(const eg_plan *plan, uint32_t state);
 /// Returns the bytes that a move transfers (eg_transition_bytes).
 double eg_plan_move_bytes(const eg_plan *plan, const eg_plan_step *step);

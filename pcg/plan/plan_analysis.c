@@ -60,7 +60,7 @@ static const eg_layout *layout_of_output(const eg_plan *plan, uint32_t output) {
   return &plan->states.data[plan->output_states.data[output]].layout;
 }
 
-/// Prints a line for each output that leaves the step in parts and is not carried.
+/// Prints a line for each output that is not whole and is not passed to the next step.
 static void print_delivered(eg_text *text, const eg_plan *plan) {
   static const eg_layout whole = {.format = EG_FORMAT_PLAIN};
   uint32_t count = 0;
@@ -106,13 +106,13 @@ typedef struct finder {
 EG_OWNER_DEFINE_STATIC(finder, (eg_arena, arena), (eg_unevens, factors),
                        (eg_strategies, strategies))
 
-/// Returns the operator that a step runs.
+/// Returns the operator that a plan step runs.
 static eg_op op_of_step(const eg_plan *plan, uint32_t step) {
   eg_graph_node node = plan->steps.data[step].node;
   return (eg_op)eg_graph_node_at(plan->graph, node).attrs->op;
 }
 
-/// Returns the name of the step's first result.
+/// Returns the name of a plan step's first result.
 static const char *name_of_step(const eg_plan *plan, uint32_t step) {
   eg_graph_node node = plan->steps.data[step].node;
   return eg_graph_value(plan->graph, eg_graph_node_at(plan->graph, node).results[0])
@@ -130,9 +130,9 @@ static void begin_line(eg_text *text, const eg_plan *plan, const char *what,
 
 // ---- uneven splits --------------------------------------------------------------------
 
-/// The uneven splits of one operator along one axis. The size, the tensor and its
-/// dimension belong to the factor whose split would save most. On 4 devices, a factor of
-/// 10 leaves 3 for a device, a factor of 2 leaves 1.
+/// The splits of one operator along one axis that sizes do not allow. The size, the
+/// tensor and its dimension belong to the factor (loop index) whose split would save
+/// most. On 4 devices, a factor of 10 leaves 3 for a device, a factor of 2 leaves 1.
 typedef struct uneven {
   uint32_t step; // that runs the operator
   uint32_t axis;
@@ -146,13 +146,13 @@ typedef struct uneven {
 } uneven;
 EG_VEC_DEFINE(unevens, uneven);
 
-/// Returns the part of its work that a device saves by a split as even as possible.
+/// Returns the share of its work that a device saves by a split as even as possible.
 static double saved_share(int64_t size, uint32_t devices) {
   int64_t left = size / devices + (size % devices != 0);
   return 1 - (double)left / (double)size;
 }
 
-/// Makes one row of all uneven factors of a step along one axis.
+/// Joins all factors (loop indexes) of a step that an axis does not divide into one row.
 static uneven join_factors(const finder *f, uint32_t number, const eg_spread *spread,
                            uint32_t axis) {
   const eg_plan_step *step = &f->plan->steps.data[number];
@@ -201,7 +201,7 @@ static int by_saving(const void *a, const void *b) {
   return x->axis < y->axis ? -1 : x->axis > y->axis;
 }
 
-/// Appends all uneven splits: most saved first, then in the order of steps.
+/// Appends all splits that sizes do not allow: most saved first, then by step.
 static egraph_status find_unevens(const eg_plan *plan, unevens *inout) {
   EG_LOCAL(finder, f, inout->alloc);
   f.plan = plan;
@@ -224,14 +224,14 @@ static uneven_totals sum_unevens(const unevens *rows) {
   return all;
 }
 
-/// True when two rows have the same operator, axis, number of the dimension and size, as
-/// in repeated blocks.
+/// True when two impossible splits have the same operator, axis, number of the dimension
+/// and size, as in repeated blocks.
 static bool are_like_unevens(const eg_plan *plan, const uneven *a, const uneven *b) {
   return a->axis == b->axis && a->dim == b->dim && a->size == b->size &&
          op_of_step(plan, a->step) == op_of_step(plan, b->step);
 }
 
-/// Prints one line for uneven split `first` and all splits like it.
+/// Prints one line for a split that a size does not allow, and all splits like it.
 static void print_uneven(eg_text *text, const eg_plan *plan, const unevens *rows,
                          size_t first) {
   const uneven *row = &rows->data[first];
@@ -275,7 +275,7 @@ static egraph_status print_unevens(eg_text *text, const eg_plan *plan) {
                         all.splits, all.operators);
 }
 
-/// Writes the uneven splits that would save time, at most five.
+/// Writes the splits that sizes do not allow and that would save time, at most five.
 static egraph_status write_unevens(eg_text *text, const eg_plan *plan) {
   EG_LOCAL(unevens, rows, text->chars.alloc);
   EG_TRY(find_unevens(plan, &rows));
@@ -313,7 +313,7 @@ typedef struct unsplit {
 } unsplit;
 EG_VEC_DEFINE(unsplits, unsplit);
 
-/// True when some factor of the operator could be divided.
+/// True when some factor (loop index) of an operator has more than one element.
 static bool has_parts(const eg_spread *spread) {
   if (spread->spec.attrs->op == EG_OP_OPAQUE) return true;
   for (uint32_t f = 0; f < spread->factors.count; f++)
@@ -328,8 +328,8 @@ static bool is_repeated(const eg_plan *plan, const eg_plan_step *step) {
   return !step->is_move;
 }
 
-/// Finds whether some factor is split along an axis alone, or would be if its size
-/// divided.
+/// Finds whether some factor (loop index) can be split along this axis alone, or could if
+/// its size divided.
 static egraph_status find_split(finder *f, const eg_spread *spread, uint32_t axis,
                                 bool *out) {
   eg_mesh alone = {.axis_count = 1, .axes = {f->plan->mesh.axes[axis]}};

@@ -1,5 +1,5 @@
 // Reports faults and limits of a plan besides its figures: devices that it does not need,
-// the layouts of its outputs, splits that sizes do not allow, and operators that cannot
+// the layouts of its outputs, sizes that do not allow a split, and operators that cannot
 // be split.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_PLAN_ANALYSIS_H
@@ -10,7 +10,7 @@
 /// Returns a bit for each idle axis of several devices: every tensor is whole along the
 /// axis, and its devices repeat the same work. O(states).
 uint32_t eg_plan_idle_axes(const eg_plan *plan);
-/// Returns the number of devices that suffice: the product of the axes that are not idle.
+/// Returns the number of devices that the plan needs: the product of the axes not idle.
 uint32_t eg_plan_useful_devices(const eg_plan *plan);
 
 /// Prints text for people, after an empty line: rivals, outputs that are not whole on

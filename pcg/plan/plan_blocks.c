@@ -112,9 +112,9 @@ static void place_forward(finder *f) {
   }
 }
 
-/// Returns the part of a node of a later phase: the part of the weight that it reads, or
-/// of the last activation that it reads; if it reads only gradients, the part that
-/// backward reached last.
+/// Returns the part of the model (a block or the nodes between blocks) of a node of a
+/// later phase: the part of the weight or last activation that it reads; if it reads only
+/// gradients, the part that backward reached last.
 static uint32_t part_of_node(const finder *f, const eg_graph_node_info *info) {
   uint32_t activation = NO_PART, gradient = NO_PART;
   for (uint32_t i = 0; i < info->input_count; i++) {
@@ -131,8 +131,8 @@ static uint32_t part_of_node(const finder *f, const eg_graph_node_info *info) {
   return gradient != NO_PART ? gradient : (uint32_t)f->parts.len - 1;
 }
 
-/// Assigns the values of later phases to parts. States of the optimizer belong to the
-/// part of the node that reads them together with the weight.
+/// Assigns the values of later phases to parts of the model. States of the optimizer
+/// belong to the part of the node that reads them together with the weight.
 static void place_later(finder *f) {
   for (size_t i = 0; i < f->plan->steps.len; i++) {
     const eg_plan_step *step = &f->plan->steps.data[i];
@@ -205,8 +205,8 @@ typedef struct row_value {
 } row_value;
 EG_VEC_DEFINE(row_values, row_value);
 
-/// Fills the layouts of values. If some activations have names, the layouts of unnamed
-/// activations are left out.
+/// Fills in the texts of the layouts of values. If some activations have names, the
+/// layouts of unnamed activations are left out.
 static egraph_status fill_layouts(finder *f, row_values *inout) {
   bool has_names = false;
   EG_LOCAL(eg_text, text, f->arena.alloc);
@@ -223,7 +223,7 @@ static egraph_status fill_layouts(finder *f, row_values *inout) {
   return EGRAPH_OK;
 }
 
-/// Lists the values that have a state and that a part makes or is the first to use.
+/// Lists the values with a layout that a part of the model makes or is the first to use.
 static egraph_status list_values(finder *f, uint32_t number, row_values *out) {
   const part *at = &f->parts.data[number];
   out->len = 0;
@@ -256,7 +256,7 @@ static bool have_same_layouts(const row_values *a, const row_values *b) {
   return same;
 }
 
-/// Prints in one line the values with the role and the layouts of value `first`.
+/// Prints in one line the values with the role (weight, ...) and layouts of `first`.
 static void print_group(eg_text *text, const finder *f, const row_values *values,
                         size_t first) {
   const row_value *group = &values->data[first];

@@ -18,12 +18,12 @@ static egraph_status broken(const checker *c, const char *what) {
   return EG_FAIL(EGRAPH_E_INTERNAL, "plan, step %" PRIu32 ": %s", c->at, what);
 }
 
-/// Returns the state with a number; NULL: the plan has no such state.
+/// Returns the state (value in a layout) with a number; NULL: the plan does not have it.
 static const eg_plan_state *find_state(const checker *c, uint32_t state) {
   return state < c->plan->states.len ? &c->plan->states.data[state] : NULL;
 }
 
-/// True when a device's part of a value can have the layout's memory format.
+/// True when a device's part of a value can have the memory format of a layout.
 static bool fits_format(const eg_plan *plan, const eg_type *type,
                         const eg_layout *layout) {
   eg_type local = eg_sharding_local(&plan->mesh, type, layout);
@@ -46,7 +46,7 @@ static egraph_status check_state(const checker *c, const eg_plan_state *state) {
   return EGRAPH_OK;
 }
 
-/// Checks that an operand is a state that no step makes, or that an earlier step makes.
+/// Checks that an operand is a state that is there from the start, or made before.
 static egraph_status check_operand_state(const checker *c, uint32_t number) {
   const eg_plan_state *state = find_state(c, number);
   if (state == NULL) return broken(c, "an operand that is no state");
@@ -140,8 +140,8 @@ static bool makes_state(const eg_plan *plan, const eg_plan_step *step, uint32_t 
   return false;
 }
 
-/// Checks that the step of every state makes this state, and that no input or weight
-/// enters the step in two states.
+/// Checks that the step named by each state makes this state, and that no input or weight
+/// enters the step in two layouts.
 static egraph_status check_makers(const checker *c) {
   const eg_plan *plan = c->plan;
   for (uint32_t i = 0; i < plan->states.len; i++) {
@@ -208,7 +208,7 @@ static egraph_status check_carried(checker *c) {
   return EGRAPH_OK;
 }
 
-/// Checks that carried values enter the step, then flags constants.
+/// Checks that values passed to the next step enter the step, then flags constants.
 static egraph_status find_constants(checker *c) {
   const eg_plan *plan = c->plan;
   uint32_t values = eg_graph_value_count(plan->graph);

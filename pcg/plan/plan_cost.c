@@ -82,7 +82,7 @@ static eg_phase phase_of(const life_finder *f, uint32_t step) {
   return f->plan->steps.data[step].phase;
 }
 
-/// True when the step that makes a state may write the state over `operand`.
+/// True when the step that makes a state may write it over its operand `operand`.
 static bool writes_over(const eg_plan *plan, uint32_t state, uint32_t operand) {
   const eg_plan_step *step = &plan->steps.data[plan->states.data[state].step];
   if (step->is_move) return false;
@@ -107,8 +107,8 @@ static bool shares_storage(const life_finder *f, uint32_t state) {
          (last == step && writes_over(f->plan, state, entry));
 }
 
-/// Adds the lives of a state that is summed over micro-batches, because UPDATE or an
-/// output needs it: the life of the sum, and of the last summand.
+/// Adds the times for which a device holds a state that is summed over micro-batches,
+/// because UPDATE or an output needs it: of the sum, and of the last summand.
 static egraph_status add_life_of_sum(life_finder *f, uint32_t state) {
   const state_use *use = &f->uses.data[state];
   uint32_t step = f->plan->states.data[state].step;
@@ -215,8 +215,8 @@ static egraph_status add_steps(const eg_plan *plan, eg_arena *arena,
 
 // ---- memory ---------------------------------------------------------------------------
 
-/// The bytes whose lives begin and end at a step, by store. Sums of whole numbers of
-/// bytes below 2^53 are exact.
+/// The bytes that a device begins and ceases to hold at a step, by purpose. Sums of whole
+/// numbers of bytes below 2^53 are exact.
 typedef struct memory_change {
   double begins[EG_STORES], ends[EG_STORES];
 } memory_change;

@@ -28,7 +28,7 @@
 
 // ---- lives ----------------------------------------------------------------------------
 
-// The purpose of storage: id, spelling in files, words for people.
+// The purposes for which a device holds bytes: id, spelling in files, words for people.
 #define EG_STORE_LIST(X)                                                                 \
   /* entries that the next step receives */                                              \
   X(EG_STORE_CARRIED, "carried", "weights, optimizer states")                            \
@@ -50,8 +50,8 @@ typedef struct eg_life {
 } eg_life;
 EG_VEC_DEFINE(eg_lives, eg_life);
 
-/// Appends the lives of a plan that passes eg_plan_check: none to two lives of each
-/// state, in the order of the states; then the scratch of the steps, in their order.
+/// Appends the lives (steps in which a device holds bytes) of a plan that passes
+/// eg_plan_check: up to two of each state, by state; then the scratch of each step.
 egraph_status eg_plan_lives(const eg_plan *plan, egraph_allocator alloc, eg_lives *inout);
 
 // ---- sums over the step ---------------------------------------------------------------
@@ -68,7 +68,7 @@ typedef struct eg_plan_summary {
   uint32_t micro_batches;
   eg_mesh mesh;
   eg_exchange_sum exchange[EG_PHASE_COUNT][EG_MAX_MESH_AXES][EG_EXCHANGES];
-  // seconds of a step of training without overlap
+  // seconds of a step of training if no exchange overlaps computing
   double node_seconds[EG_PHASE_COUNT]; // including reorders
   double move_seconds[EG_PHASE_COUNT];
   double seconds;
@@ -79,15 +79,15 @@ typedef struct eg_plan_summary {
   uint32_t peak_step; // the first step with the peak
 } eg_plan_summary;
 
-/// Sums up a plan that passes eg_plan_check.
+/// Sums up the costs and memory of a plan that passes eg_plan_check.
 egraph_status eg_plan_summary_make(const eg_plan *plan, egraph_allocator alloc,
                                    eg_plan_summary *out);
-/// Calls `each` with the bytes of each store for every step, or once if there is no step.
+/// Calls `each` with the bytes for each purpose at every step; once without steps.
 egraph_status eg_plan_visit_memory(const eg_plan *plan, egraph_allocator alloc,
                                    void (*each)(void *user, uint32_t step,
                                                 const double now[EG_STORES]),
                                    void *user);
-/// Fills plan->peak_seconds from the figures of the plan's machine.
+/// Fills plan->peak_seconds: the time for its operations at the machine's peak speed.
 egraph_status eg_plan_find_peak(eg_plan *plan, egraph_allocator alloc,
                                 const eg_machine *machine);
 

@@ -101,8 +101,8 @@ static egraph_status compare_layouts(differ *d) {
 
 // ---- outputs --------------------------------------------------------------------------
 
-/// Finds the layout of the output with a name; NULL: the plan has no such output, or it
-/// is carried.
+/// Finds the layout of the output with a name; NULL: the plan has no such output, or
+/// passes it to the next step.
 static egraph_status keep_output_layout(differ *d, const eg_plan *plan,
                                         const eg_strmap *outputs, const char *name,
                                         const char **out) {
@@ -151,8 +151,8 @@ static egraph_status compare_delivered(differ *d) {
 
 // ---- moves ----------------------------------------------------------------------------
 
-/// Writes to d->scratch a text that is the same for equal moves. Names of values come
-/// last, as they may contain blanks.
+/// Writes to d->scratch a text that is the same for equal moves (changes of layout).
+/// Names of values come last, as they may contain blanks.
 static egraph_status write_move_key(differ *d, const eg_plan *plan,
                                     const eg_plan_step *step) {
   eg_text *text = &d->scratch;

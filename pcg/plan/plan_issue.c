@@ -10,7 +10,8 @@
 #define NEVER UINT32_MAX
 #define MOST_RUNS (UINT32_C(1) << 31)
 
-/// An entry is a state without a step. NEVER in a list: there is none.
+/// The state of a search for the order of issue. An entry is a state (value in a layout)
+/// that no step makes. NEVER in a list: there is none.
 typedef struct issuer {
   const eg_plan *plan;
   eg_issue_order *out;
@@ -81,8 +82,8 @@ static egraph_status find_readers(issuer *m) {
   return EGRAPH_OK;
 }
 
-/// Finds, for every step, the last computing step before it; entry [steps] is the last
-/// computing step of FORWARD and BACKWARD.
+/// Finds, for every plan step, the last computing step before it; element [steps] is the
+/// last computing step of FORWARD and BACKWARD.
 static egraph_status find_computing(issuer *m) {
   const eg_plan *plan = m->plan;
   uint32_t before = NEVER, last = NEVER;
@@ -114,21 +115,21 @@ static bool can_run_ahead(const issuer *m, const eg_plan_step *step) {
   return true;
 }
 
-/// True when a step gathers a state that exists before its phase, for a reader in the
-/// same micro-batch.
+/// True when a step gathers, for a reader in the same micro-batch, a value that exists
+/// before the phase.
 static bool is_gather_ahead(const issuer *m, uint32_t s) {
   const eg_plan_step *step = &m->plan->steps.data[s];
   if (!eg_plan_step_is_exchange(step) || is_reduction(step) || is_update(m, s))
     return false;
   uint32_t reader = m->reader.data[step->to];
   if (reader == NEVER || is_update(m, reader) || !can_run_ahead(m, step)) return false;
-  // The writer of the gathered state waits for this gather, so the gather must not wait
-  // for the writer.
+  // The step that overwrites the gathered value waits for this gather, so the gather must
+  // not wait for that step.
   return reader <= m->writer.data[step->from];
 }
 
-/// Numbers windows in the order of the readers that open them. Gathers for one reader
-/// share a window.
+/// Numbers windows (limits on how early gathers begin) in the order of the readers that
+/// open them. Gathers for one reader share a window.
 static egraph_status find_windows(issuer *m) {
   const eg_plan_step *steps = m->plan->steps.data;
   uint32_t count = (uint32_t)m->plan->steps.len;
@@ -145,9 +146,9 @@ static egraph_status find_windows(issuer *m) {
   return EGRAPH_OK;
 }
 
-/// Finds the step that overwrites each entry: the step whose result becomes the entry of
-/// the next step of training. Views of an entry (results of steps that take no time)
-/// share its writer.
+/// Finds the step that overwrites each entry (state that no step makes): the step whose
+/// result becomes the entry of the next step of training. Views of an entry (results of
+/// steps that take no time) have the same writer.
 static egraph_status find_writers(issuer *m) {
   const eg_plan *plan = m->plan;
   EG_TRY(eg_u32s_fill(&m->writer, plan->states.len, NEVER));
@@ -180,8 +181,8 @@ static uint32_t window_in(const issuer *m, uint32_t micro_batch, uint32_t window
   return window == NEVER ? EG_RUN_NONE : micro_batch * m->windows + window;
 }
 
-/// Adds a run. Every micro-batch has two turns: the forward pass and the rest. Moves on
-/// streams of their own may begin in an earlier turn.
+/// Adds the run of step `s` in micro-batch `b`. Every micro-batch has two turns: the
+/// forward pass and the rest. Moves on streams of their own may begin in an earlier turn.
 static egraph_status add_run(issuer *m, uint32_t b, uint32_t s) {
   const eg_plan_step *step = &m->plan->steps.data[s];
   uint32_t index = b * (uint32_t)m->plan->steps.len + s, stream = 0;
@@ -231,8 +232,8 @@ static egraph_status wait_for_operands(issuer *m, uint32_t run, uint32_t b,
   return EGRAPH_OK;
 }
 
-/// Waits for the computing step that is `behind` computing steps before `s`, in its
-/// micro-batch or in the micro-batch before.
+/// Lets a run wait for the computing step that is `behind` computing steps before `s`, in
+/// its micro-batch or in the micro-batch before.
 static egraph_status wait_for_computing(issuer *m, uint32_t b, uint32_t s,
                                         uint32_t behind) {
   uint32_t run = run_at(m, b, s), before = s, steps = (uint32_t)m->plan->steps.len;
@@ -245,9 +246,9 @@ static egraph_status wait_for_computing(issuer *m, uint32_t b, uint32_t s,
   return before == NEVER ? EGRAPH_OK : wait_for(m, run, run_at(m, b, before));
 }
 
-/// Lets a move of an entry in the update wait for the other operands of its reader, so
-/// that its result does not take memory from the start. *out_waits is false if there is
-/// no reader, or the reader has no other operands.
+/// Lets a move, in the update, of a state that no step makes wait for the other operands
+/// of its reader, so that its result does not take memory from the start. *out_waits:
+/// false if there is no reader, or the reader has no other operands.
 static egraph_status wait_for_gradient(issuer *m, uint32_t b, uint32_t s,
                                        bool *out_waits) {
   const eg_plan *plan = m->plan;
@@ -256,8 +257,8 @@ static egraph_status wait_for_gradient(issuer *m, uint32_t b, uint32_t s,
   if (!is_update(m, s) || !step->is_move || m->entry.data[step->from] == NEVER)
     return EGRAPH_OK;
   uint32_t reader = m->reader.data[step->to];
-  // The writer of the entry waits for this move, so the move must not wait for
-  // the writer.
+  // The step that overwrites the moved input waits for this move, so the move must not
+  // wait for that step.
   if (reader == NEVER || reader > m->writer.data[m->entry.data[step->from]])
     return EGRAPH_OK;
   for (uint32_t i = 0; i < eg_plan_step_operand_count(plan, &plan->steps.data[reader]);
@@ -270,8 +271,8 @@ static egraph_status wait_for_gradient(issuer *m, uint32_t b, uint32_t s,
   return EGRAPH_OK;
 }
 
-/// Adds the waits of an order that runs ahead. A step without a window, whose operands
-/// exist before its phase, runs as far ahead as gathers do, counted in computing steps.
+/// Adds the waits of an order that runs ahead. A step without a window (of a gather),
+/// whose operands exist before its phase, runs as many computing steps ahead as gathers.
 static egraph_status add_waits_ahead(issuer *m, uint32_t b, uint32_t s) {
   const eg_plan_step *step = &m->plan->steps.data[s];
   bool waits;
@@ -281,8 +282,8 @@ static egraph_status add_waits_ahead(issuer *m, uint32_t b, uint32_t s) {
   return can_run_ahead(m, step) ? wait_for_computing(m, b, s, behind) : EGRAPH_OK;
 }
 
-/// Adds the waits of an order that keeps the order of the plan. `last`: the last run on
-/// stream 0, NEVER: none.
+/// Adds the waits of an order in which computing keeps the plan's order. `last`: the last
+/// run on stream 0, NEVER: none.
 static egraph_status add_waits_in_place(issuer *m, uint32_t b, uint32_t s,
                                         uint32_t *last) {
   uint32_t run = run_at(m, b, s);
@@ -294,8 +295,8 @@ static egraph_status add_waits_in_place(issuer *m, uint32_t b, uint32_t s,
   return EGRAPH_OK;
 }
 
-/// Lets the writer of an entry wait for the entry's earlier readers, and readers in the
-/// next micro-batch wait for the writer.
+/// Lets the step that overwrites an input wait for earlier readers, and readers in the
+/// next micro-batch wait for that step.
 static egraph_status order_writer_and_reader(issuer *m, uint32_t writer,
                                              uint32_t reader) {
   uint32_t last = m->plan->micro_batches - 1;

@@ -31,8 +31,8 @@
 #include "pcg/plan/list_schedule.h"
 #include "pcg/plan/plan.h"
 
-// Orders of issue: id, readers that gathers run ahead. Usually each order needs less
-// memory and more time than the order before. The ids follow
+// Orders in which steps are issued: id, readers that gathers run ahead. Usually each
+// order needs less memory and more time than the order before. The ids follow
 // egraph_issue (include/egraph_simulate.h).
 #define EG_ISSUE_LIST(X)                                                                 \
   X(EG_ISSUE_AHEAD_4, 4)                                                                 \
@@ -53,17 +53,17 @@ typedef struct eg_issue_order {
 
 void eg_issue_order_init(eg_issue_order *order, egraph_allocator alloc);
 void eg_issue_order_deinit(eg_issue_order *order);
-/// Finds the order of one step of training. `links` has the classes of links of the axes
-/// of the plan's mesh; NULL: all exchanges are on one stream. `by_axis`: every axis has a
-/// stream. `order` is initialized. Fails with EGRAPH_E_ARGUMENT on a plan of more than
-/// 2^31 runs. O(runs log runs).
+/// Finds the order of issue of one training step. `links` has the classes of links of the
+/// axes of the plan's mesh; NULL: all exchanges are on one stream. `by_axis`: every axis
+/// has a stream. `order` is initialized. Fails with EGRAPH_E_ARGUMENT on a plan of more
+/// than 2^31 runs. O(runs log runs).
 egraph_status eg_issue_order_find(eg_issue_order *order, const eg_plan *plan,
                                   const eg_machine_mesh *links, bool by_axis,
                                   eg_issue issue);
 
-/// Returns the number of streams, and fills the stream of exchanges along each axis
-/// ([axes], 1 at least): axes over one class of links share a stream. `links`, `by_axis`:
-/// as for eg_issue_order_find.
+/// Returns the number of streams of a device, and fills in the stream of exchanges along
+/// each axis ([axes], 1 at least): axes over one class of links share a stream. `links`,
+/// `by_axis`: as for eg_issue_order_find.
 uint32_t eg_issue_streams(const eg_mesh *mesh, const eg_machine_mesh *links, bool by_axis,
                           uint32_t *stream_of_axis);
 /// Copies the plan with its steps in the order in which they begin with one micro-batch

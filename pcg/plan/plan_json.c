@@ -110,7 +110,7 @@ static egraph_status write_carried(const eg_plan *plan, uint32_t number, eg_text
 
 typedef egraph_status write_row(const eg_plan *plan, uint32_t number, eg_text *out);
 
-/// Writes an array of objects, whose members `write` appends.
+/// Writes an array of objects, whose members the function `write` appends.
 static egraph_status write_rows(const eg_plan *plan, const char *key, size_t count,
                                 write_row *write, eg_text *out) {
   eg_text_printf(out, " \"%s\": [", key);
@@ -122,7 +122,7 @@ static egraph_status write_rows(const eg_plan *plan, const char *key, size_t cou
   return eg_text_append(out, "]");
 }
 
-/// Writes a figure if it is known.
+/// Writes a figure of the plan if it is known (above 0).
 static void write_figure(eg_text *out, const char *key, double figure) {
   if (!(figure > 0)) return;
   eg_text_append(out, ",\n ");

@@ -29,12 +29,12 @@ typedef struct eg_loaded_plan {
   eg_plan plan;
 } eg_loaded_plan;
 
-/// Appends the document; reading it and writing it again gives the same text. The plan
-/// passes eg_plan_check. Fails with EGRAPH_E_ARGUMENT for names that are not UTF-8 and
-/// nodes without results.
+/// Appends a plan file's text; reading it and writing it again gives the same text. The
+/// plan passes eg_plan_check. Fails with EGRAPH_E_ARGUMENT for names that are not UTF-8
+/// and nodes without results.
 egraph_status eg_plan_write_json(const eg_plan *plan, eg_text *out);
-/// Reads a document; `file` is only for messages. The plan passes eg_plan_check. Fails
-/// with EGRAPH_E_PARSE ("file:line:col: fault; at $.steps[3].phase"), or as
+/// Reads a plan file's text; `file` is only for messages. The plan passes eg_plan_check.
+/// Fails with EGRAPH_E_PARSE ("file:line:col: fault; at $.steps[3].phase"), or as
 /// eg_graph_parse fails. There is nothing to free after a failure. (plan_json_read.c)
 egraph_status eg_plan_parse_json(egraph_allocator alloc, const char *file,
                                  const char *text, size_t size, eg_loaded_plan *out);

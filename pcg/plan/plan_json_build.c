@@ -218,7 +218,7 @@ static egraph_status build_carried(builder *b) {
   return EGRAPH_OK;
 }
 
-/// Checks the bytes of moves, which follow from types and layouts.
+/// Checks the bytes that a file gives for moves; types and layouts determine them.
 static egraph_status check_bytes(const builder *b) {
   const eg_plan *plan = b->plan;
   for (uint32_t i = 0; i < plan->steps.len; i++) {

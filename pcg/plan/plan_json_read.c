@@ -13,7 +13,7 @@ static const uint64_t MAX_BYTES = UINT64_C(1) << 30;
 
 typedef eg_json_fields_reader reader; // of one file
 
-// Defines the reading function of a key: it fills a member of the record.
+// Defines the function that reads a JSON key's value into a member of a record.
 #define TEXT_FIELD(function, type, member)                                               \
   static egraph_status function(reader *r, void *record) {                               \
     return eg_json_fields_text(r, &((type *)record)->member);                            \
@@ -26,7 +26,7 @@ typedef eg_json_fields_reader reader; // of one file
   static egraph_status function(reader *r, void *record) {                               \
     return eg_json_fields_amount(r, &((type *)record)->member);                          \
   }
-// Define functions that read an array into a member of the record, or into the record.
+// Define functions that read a JSON array into a member of a record, or into the record.
 #define ARRAY_FIELD(function, type, element, member)                                     \
   static egraph_status function(reader *r, void *record) {                               \
     return eg_json_fields_array(r, element, &((type *)record)->member);                  \

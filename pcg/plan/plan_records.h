@@ -66,8 +66,8 @@ typedef struct eg_plan_records {
   eg_u32s numbers, outputs;
 } eg_plan_records;
 
-/// Looks up all names and checks the plan. *out is filled, also on failure.
-/// (plan_json_build.c)
+/// Builds a plan from a file's records: looks up all names and checks the plan. *out is
+/// filled, also on failure. (plan_json_build.c)
 egraph_status eg_plan_records_build(const eg_plan_records *records,
                                     egraph_allocator alloc, eg_loaded_plan *out);
 

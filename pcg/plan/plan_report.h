@@ -28,14 +28,14 @@ egraph_status eg_plan_blocks_print(eg_text *text, const eg_plan *plan);
 /// Prints text for people: a table of the exchanges between devices, after an empty line;
 /// nothing if there are no exchanges.
 egraph_status eg_plan_exchanges_print(eg_text *text, const eg_plan_summary *summary);
-/// Prints text for people: seconds by phase, memory by purpose.
+/// Prints text for people: the plan's seconds by phase, its memory by purpose.
 egraph_status eg_plan_summary_print(eg_text *text, const eg_plan_summary *summary);
 /// Writes one JSON object:
 ///   {"devices", "micro_batches", "seconds", "phases": [{"phase", "node_seconds",
 ///    "move_seconds"}], "memory_bytes", "memory": {store: {"at_peak", "most"}},
 ///    "peak_step", "collectives": [{"phase", "kind", "axis", "count", "bytes",
 ///    "seconds"}]}
-/// Collectives are exchanges in which devices communicate.
+/// Collectives are the exchanges in which devices send data to each other.
 egraph_status eg_plan_summary_write_json(eg_text *text, const eg_plan_summary *summary);
 /// Writes the members of the object that eg_plan_summary_write_json writes,
 /// without braces.

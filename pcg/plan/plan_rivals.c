@@ -30,7 +30,7 @@ bool eg_rival_reason_find(const char *kind, uint32_t *out_exchange) {
 
 // ---- reasons --------------------------------------------------------------------------
 
-/// Keeps the reasons with the most seconds; among equal reasons the first.
+/// Keeps the reasons that explain most of a rival's seconds; among equal ones the first.
 static void offer_reason(eg_plan_rival *rival, const eg_rival_reason *reason) {
   if (reason->seconds <= 0) return;
   uint32_t at = rival->reason_count;
@@ -43,8 +43,8 @@ static void offer_reason(eg_plan_rival *rival, const eg_rival_reason *reason) {
   rival->reasons[at] = *reason;
 }
 
-/// Returns the seconds of a reason's exchange in another plan; 0: its mesh has no
-/// such axis.
+/// Returns the seconds that another plan takes for the exchange of a reason; 0: its mesh
+/// has no such axis.
 static double exchange_seconds(const eg_plan_summary *summary,
                                const eg_rival_reason *reason) {
   uint32_t axis;

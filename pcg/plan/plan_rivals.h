@@ -1,4 +1,5 @@
-// Explains where rivals of a plan take longer, and writes rivals in reports and files.
+// Explains where rivals (baselines) of a plan take longer; writes them in reports
+// and files.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_PLAN_RIVALS_H
 #define EG_PCG_PLAN_RIVALS_H
@@ -7,16 +8,16 @@
 
 const char *eg_rival_outcome_name(eg_rival_outcome outcome);
 bool eg_rival_outcome_find(const char *name, eg_rival_outcome *out);
-/// Return the eg_exchange_name of a reason, and find the exchange with that name; "work"
-/// is EG_EXCHANGES.
+/// Return the name of the exchange for which a rival takes longer, and find the exchange
+/// with that name; "work" (EG_EXCHANGES) is computing.
 const char *eg_rival_reason_kind(const eg_rival_reason *reason);
 bool eg_rival_reason_find(const char *kind, uint32_t *out_exchange);
 
-/// Fills rival->reasons: the largest differences of work and of each exchange, compared
-/// by phase, kind and name of the axis.
+/// Fills rival->reasons: the largest differences to the plan in computing and in each
+/// exchange, compared by phase, kind and name of the axis.
 void eg_plan_rival_explain(eg_plan_rival *rival, const eg_plan_summary *plan,
                            const eg_plan_summary *of_rival);
-/// Prints text for people: a line per rival; `summary` sums up the plan.
+/// Prints text for people: a line per rival plan; `summary` sums up the plan.
 egraph_status eg_plan_rivals_print(eg_text *text, const eg_plan *plan,
                                    const eg_plan_summary *summary);
 /// Writes a JSON array:

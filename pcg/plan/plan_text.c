@@ -223,7 +223,7 @@ static bool are_like_outputs(const void *user, uint32_t a, uint32_t b) {
 
 // ---- sections -------------------------------------------------------------------------
 
-/// Prints items 0 up to `len`; a repetition of items that are alike is printed once.
+/// Prints items 0 up to `len` of a list; a repetition of like items is printed once.
 static egraph_status print_items(printer *p, uint32_t len,
                                  bool (*alike)(const void *plan, uint32_t a, uint32_t b),
                                  egraph_status (*print)(printer *p, uint32_t item)) {
@@ -241,7 +241,7 @@ static egraph_status print_items(printer *p, uint32_t len,
   return EGRAPH_OK;
 }
 
-/// Prints states without a step. The planner puts them first; in other plans some may
+/// Prints states that no step makes. The planner puts them first; in other plans some may
 /// come later.
 static egraph_status print_entries(printer *p) {
   const eg_plan *plan = p->plan;

@@ -52,7 +52,7 @@ static void print_dim(eg_text *text, uint32_t dim, uint32_t rank) {
     eg_text_printf(text, "dimension %" PRIu32, dim);
 }
 
-/// Prints "node and gpu": the axes that have several devices and this digit.
+/// Prints "node and gpu": the axes of several devices that have this sharding letter.
 static void print_axes(eg_text *text, const eg_mesh *mesh, const eg_layout *layout,
                        uint8_t digit) {
   bool is_first = true;
@@ -227,7 +227,7 @@ static egraph_status label_value(labeller *l, eg_value value, const char *what,
   return eg_arena_string(&l->out->arena, text, (size_t)length, &l->out->words[value.id]);
 }
 
-/// Returns the length of the name of the trained weight to which an entry belongs: of "w"
+/// Returns the length of the name of the trained weight to which an input belongs: of "w"
 /// for w.m, w.v and w.sum.
 static size_t base_length(const eg_graph *graph, const char *entry) {
   const char *dot = strrchr(entry, '.');
@@ -239,7 +239,7 @@ static size_t base_length(const eg_graph *graph, const char *entry) {
   return eg_graph_find_value(graph, base, &value) ? (size_t)(dot - entry) : strlen(entry);
 }
 
-/// Labels the output that a carried entry becomes.
+/// Labels the output that becomes an input of the next step: "new w1".
 static egraph_status label_exit(labeller *l, eg_value entry, eg_value exit) {
   const char *name = eg_graph_value(l->plan->graph, entry)->name;
   size_t length = base_length(l->plan->graph, name);
@@ -249,9 +249,9 @@ static egraph_status label_exit(labeller *l, eg_value entry, eg_value exit) {
   return label_value(l, exit, "summed gradient of ", base);
 }
 
-/// Labels gradients: walks back from the output that an entry becomes, through the update
-/// (for a sum: through the addition to the sum), along values of the entry's shape, to
-/// results of the backward phase.
+/// Labels gradients: walks back from the output that becomes input `entry` of the next
+/// step, through the update (for a sum: through the addition to the sum), along values of
+/// the input's shape, to results of the backward phase.
 static egraph_status label_gradients(labeller *l, eg_value entry, eg_value exit,
                                      uint32_t mark) {
   const eg_graph *graph = l->plan->graph;

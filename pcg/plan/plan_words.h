@@ -12,19 +12,19 @@ const char *eg_phase_name(eg_phase phase); // "forward", "backward", "update"
 bool eg_phase_find(const char *name, eg_phase *out);
 /// Finds the kind of transition whose eg_transition_name is `name`.
 bool eg_transition_find(const char *name, eg_transition_kind *out);
-/// Appends "replicate"; "split 2": factor 2; "pass 1": partial sums of operand 1;
-/// "pass joint".
+/// Appends how an operator uses an axis: "replicate"; "split 2": factor 2; "pass 1":
+/// partial sums of operand 1; "pass joint".
 egraph_status eg_action_print(eg_text *text, uint8_t action);
 bool eg_action_find(const char *name, uint8_t *out);
 
 // ---- words for people -----------------------------------------------------------------
 
-/// Appends "columns (dimension 1) over gpu, the same along node", "whole on every
-/// device", "partial sums over gpu, in nhwc". `rank`: of the tensor.
+/// Appends a layout in words: "columns (dimension 1) over gpu, the same along node",
+/// "whole on every device", "partial sums over gpu, in nhwc". `rank`: of the tensor.
 egraph_status eg_layout_words(eg_text *text, const eg_mesh *mesh, uint32_t rank,
                               const eg_layout *layout);
-/// A dimension of a tensor that a factor of a node indexes: of the first result that the
-/// factor indexes or, if there is none, of the first operand.
+/// A dimension of a tensor that a factor (loop index) of a node indexes: of the first
+/// result that the factor indexes or, if there is none, of the first operand.
 typedef struct eg_place {
   eg_value value;
   uint32_t dim;

@@ -3,9 +3,9 @@
 
 // ---- moves ----------------------------------------------------------------------------
 
-/// Returns the row-major type with the same bytes in memory, and sets *inout_dim to the
-/// dimension of this type. Channels in blocks become two dimensions; the first one
-/// counts blocks.
+/// Returns the row-major type with the same bytes in memory as `type`, and sets
+/// *inout_dim to the dimension of this type. Channels in blocks become two dimensions;
+/// the first one counts blocks.
 static eg_type stored_as(const eg_type *type, uint32_t *inout_dim) {
   static const uint32_t NHWC_PLACE[] = {0, 3, 1, 2};
   eg_format format = (eg_format)type->layout.format;
@@ -71,7 +71,7 @@ size_t eg_halo_scratch(const eg_type *local, const eg_halo *halo) {
   return 2 * eg_type_bytes(&rows); // sent and received
 }
 
-/// Sums the enlarged operands (each halo enlarges the operand), and adds the
+/// Sums the bytes of the operands, enlarged by rows of neighbours, and adds those of the
 /// largest exchange.
 size_t eg_strategy_scratch(const eg_mesh *mesh, const eg_spread *spread,
                            const eg_strategy *strategy) {

@@ -69,8 +69,8 @@ static egraph_status name_node(const sweep *s, uint32_t id, egraph_status status
   return eg_fail_context(status, "gradient of %s", text);
 }
 
-/// Sets the stamp of a node's gradient. The variant depends on which operands need a
-/// cotangent and which results have one.
+/// Sets the stamp (source) of the nodes of a gradient. The variant depends on which
+/// operands need a cotangent and which results have one.
 static void stamp_gradient(const sweep *s, const eg_graph_node_info *node) {
   if (s->cons->stamps == NULL) return;
   const eg_stamp *mine = &s->cons->stamps->data[node->results[0].id];

@@ -13,13 +13,13 @@ typedef struct eg_gradient_seed {
   eg_value value, cotangent;
 } eg_gradient_seed;
 
-/// Appends the nodes that compute the cotangents of wrt[0 .. wrt_count), and no others.
-/// EG_VALUE_NONE in out_cotangents: the cotangent is zero, as no seed depends on the
-/// value. Cotangents of one value are added in the reverse order of its users. Node and
-/// value order are the same in every run. Fails with EGRAPH_E_UNSUPPORTED, naming the
-/// node, where an operator between seeds and values has no gradient. Stamps the new
-/// values if the graph's other values are stamped (pcg/graph/node_cons.h). O(values
-/// + nodes).
+/// Appends the nodes that compute the cotangents of the values wrt[0 .. wrt_count), and
+/// no others. EG_VALUE_NONE in out_cotangents: the cotangent is zero, as no seed depends
+/// on the value. Cotangents of one value are added in the reverse order of its users.
+/// Node and value order are the same in every run. Fails with EGRAPH_E_UNSUPPORTED,
+/// naming the node, where an operator between seeds and values has no gradient. Stamps
+/// the new values if the graph's other values are stamped (pcg/graph/node_cons.h).
+/// O(values + nodes).
 egraph_status eg_graph_gradient(eg_node_cons *cons, const eg_gradient_seed *seeds,
                                 uint32_t seed_count, const eg_value *wrt,
                                 uint32_t wrt_count, eg_value *out_cotangents);
@@ -33,9 +33,9 @@ egraph_status eg_graph_gradient(eg_node_cons *cons, const eg_gradient_seed *seed
 //   loss     mean over rows of  w (log s + m) - sum(p y),   w = sum p (1 for labels)
 //   y'       (w e / s - p) / rows; m drops out
 
-// Losses: id, spelling. All are means over the elements, or over the rows of classes in
-// the last dimension. Their targets, in this order: int64 labels within [0, classes),
-// probabilities, values.
+// Loss functions: id, spelling. All are means over the elements, or over the rows of
+// classes in the last dimension. Their targets, in this order: int64 labels within [0,
+// classes), probabilities, values.
 #define EG_LOSS_LIST(X)                                                                  \
   X(EG_LOSS_CROSS_ENTROPY, "softmax-cross-entropy")                                      \
   X(EG_LOSS_CROSS_ENTROPY_OF, "softmax-cross-entropy-of-probabilities")                  \

@@ -11,7 +11,7 @@
 
 // ---- uses ---------------------------------------------------------------------------
 
-// How an operator uses a weight, by operand: a letter for each operand, the last letter
+// How an operator uses a weight as an operand: a letter for each operand, the last letter
 // for all later operands. p parameter, a addend, s statistic, c constant. Operators
 // without a row: c.
 static const char *const use_of[EG_OP_COUNT] = {
@@ -38,7 +38,7 @@ static const char *const use_of[EG_OP_COUNT] = {
     [EG_OP_OPAQUE] = "p",
 };
 
-// Flags of the operators through which a score reaches a softmax, or which apply a mask.
+// Flags of operators through which a score reaches a softmax, or which apply a mask.
 static const bool leads_on[EG_OP_COUNT] = {
     [EG_OP_ADD] = true,     [EG_OP_SUB] = true,       [EG_OP_MUL] = true,
     [EG_OP_DIV] = true,     [EG_OP_WHERE] = true,     [EG_OP_MAX] = true,

@@ -134,8 +134,8 @@ typedef struct untier {
 EG_OWNER_DEFINE_STATIC(untier, (eg_arena, arena), (eg_values, operands, results, chain),
                        (eg_text, name))
 
-/// Picks `name` if it is free in the copy; otherwise name_2, name_3, ...: the first name
-/// that is free in both graphs.
+/// Picks `name` for a weight if it is free in the copy; otherwise name_2, name_3, ...:
+/// the first name that is free in both graphs.
 static egraph_status pick_name(untier *u, const char *name, const char **out) {
   eg_value there;
   u->name.chars.len = 0;
@@ -174,7 +174,7 @@ static egraph_status copy_link(untier *u, eg_value value, eg_value operand,
                            &name, out);
 }
 
-/// Copies a value that stays tied, with the values from which it is computed.
+/// Copies a value of a weight that stays shared, and the values before it.
 static egraph_status shared_value(untier *u, eg_value value, eg_value *out) {
   EG_TRY(walk_back(u, value));
   size_t at = 0;
@@ -192,8 +192,8 @@ static bool is_identity(const untier *u, eg_value value) {
   return maker_of(u, value).attrs->op == EG_OP_IDENTITY;
 }
 
-/// Adds the weight of an untied use that reads `value`. The weight takes the name of an
-/// Identity next to the tied weight, if there is one.
+/// Adds a separate weight for a use that reads `value` and is no longer tied. The weight
+/// takes the name of an Identity next to the tied weight, if there is one.
 static egraph_status add_own_weight(untier *u, eg_value value, eg_value *out) {
   EG_TRY(walk_back(u, value));
   size_t at = u->chain.len - 1;
@@ -205,8 +205,8 @@ static egraph_status add_own_weight(untier *u, eg_value value, eg_value *out) {
   return eg_graph_add_weight(u->to, name, &weight->type, weight->data, out);
 }
 
-/// Computes `value` from the own weight of a use instead of the tied weight; Identity
-/// nodes are omitted.
+/// Computes `value` from the separate weight of a use instead of the tied weight;
+/// Identity nodes are omitted.
 static egraph_status own_value(untier *u, eg_value value, eg_value weight,
                                eg_value *out) {
   EG_TRY(walk_back(u, value));
@@ -223,7 +223,7 @@ static bool is_use(const untier *u, uint32_t weight, uint32_t node) {
          bsearch(&use, u->uses->data, u->uses->len, sizeof use, compare_uses) != NULL;
 }
 
-/// Begins a use of a weight by a node: every use after the first gets its own weight.
+/// Begins a use of a tied weight by a node: every use after the first gets its own.
 static egraph_status begin_use(untier *u, uint32_t weight, uint32_t node,
                                eg_value operand) {
   u->reader[weight] = node;

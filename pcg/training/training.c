@@ -65,7 +65,7 @@ static const optimizer_rule rules[EG_OPTIMIZER_COUNT] = {
     [EG_OPTIMIZER_ADAMW] = {ADAM_STATES, .separate = true},
 };
 
-/// The numbers that the updates of all weights of an element type share.
+/// The numbers that the updates of all weights of an element type have in common.
 typedef enum common_part {
   COMMON_SHARE,    // 1 / micro-batches
   COMMON_FACTOR,   // of clipping
@@ -94,7 +94,7 @@ static eg_ref emit_common(updater *u, common_part part, double number, eg_ref x)
   return made;
 }
 
-/// Returns the gradient of a parameter: the mean over micro-batches.
+/// Returns the gradient of a parameter: the mean over the step's micro-batches.
 static eg_ref read_gradient(updater *u, const eg_training_param *param) {
   eg_ref sum = eg_ref_of(param->sum.exit);
   if (u->training->micro_batches == 1) return eg_ref_of(param->gradient);
@@ -142,7 +142,7 @@ static egraph_status list_params(const updater *u, eg_u32s *param_of, eg_u32s *o
   return EGRAPH_OK;
 }
 
-/// Emits limit / max(norm, limit).
+/// Emits the factor of clipping: limit / max(norm of all gradients, limit).
 static eg_ref emit_factor(updater *u, const eg_u32s *params) {
   eg_builder *b = &u->b;
   eg_ref total = EG_REF_NONE;
@@ -210,8 +210,8 @@ static void emit_formulas(updater *u, eg_ref g, eg_training_param *param) {
   param->value.exit = eg_value_of(EG_FORMULA(b, rule->weight, "wlgm", w, l, g, m));
 }
 
-/// Emits the update (O in training.h): sets value.exit and state[].exit of every
-/// parameter from gradient, or sum.exit if there is one, and the entries. Fails
+/// Emits the update phase: sets value.exit and state[].exit of every parameter
+/// from gradient, or sum.exit if there is one, and the step's inputs. Fails
 /// with EGRAPH_E_MEMORY.
 static egraph_status emit_update(eg_node_cons *cons, const eg_graph *forward,
                                  const eg_training_options *options,
@@ -259,7 +259,7 @@ static egraph_status add_input(maker *m, const char *name, const eg_type *type,
   return eg_node_cons_note(&m->cons, 1);
 }
 
-/// Sets m->text to "w.m".
+/// Sets m->text to the name of an optimizer state, such as "w.m".
 static egraph_status write_state_name(maker *m, const char *of, const char *suffix) {
   eg_text_clear(&m->text);
   return eg_text_printf(&m->text, "%s.%s", of, suffix);
@@ -303,8 +303,8 @@ static egraph_status lower_leaf(maker *m, uint32_t id) {
   return m->b.status;
 }
 
-/// Returns the name of a computed value; NULL: a cast has this name, and the value gets a
-/// new one.
+/// Returns the name of a computed value of the forward graph; NULL: a cast has this name,
+/// and the value gets a new one.
 static const char *free_name(const maker *m, eg_value value) {
   const char *name = eg_graph_value(m->forward, value)->name;
   eg_value taken;
@@ -356,7 +356,7 @@ static bool is_step_leaf(const maker *m, uint32_t v) {
   return kind == EG_VALUE_INPUT || (kind == EG_VALUE_WEIGHT && m->needed[v]);
 }
 
-/// Copies the forward graph. Leaves come first: they keep their names.
+/// Copies the forward graph. Inputs and weights come first: they keep their names.
 static egraph_status copy_forward(maker *m) {
   uint32_t values = eg_graph_value_count(m->forward);
   for (uint32_t v = 0; v < values; v++)
@@ -451,7 +451,7 @@ static egraph_status emit_gradient(maker *m, eg_value found, eg_training_param *
   return m->b.status;
 }
 
-/// Adds the cotangent of a stage's output, which the next stage sends, as an input.
+/// Adds an input for the cotangent of a stage's output, which the next stage sends.
 static egraph_status add_arriving(maker *m, uint32_t output, eg_gradient_seed *out) {
   eg_value value = eg_graph_output(m->forward, output, NULL);
   const eg_value_info *made = eg_graph_value(m->out->graph, m->map[value.id]);
@@ -490,8 +490,8 @@ static egraph_status find_sent_back(maker *m) {
   return EGRAPH_OK;
 }
 
-/// Adds the cotangents of inputs, for which earlier stages wait, as outputs; zero if no
-/// output depends on the input.
+/// Adds the cotangents of inputs, for which earlier pipeline stages wait, as outputs;
+/// zero if no output depends on the input.
 static egraph_status add_sent_back(maker *m, const eg_value *found) {
   for (size_t i = 0; i < m->sent_back.len; i++) {
     eg_value input = m->sent_back.data[i], entry = m->entry[input.id];
@@ -570,8 +570,8 @@ static egraph_status add_step_outputs(maker *m) {
   return EGRAPH_OK;
 }
 
-/// Finds the fates of weights, and the values that the step needs: all on which the loss
-/// depends, or any output of a stage without a loss.
+/// Finds which weights are trained, and the values that the step needs: all on which the
+/// loss depends, or any output of a stage without a loss.
 static egraph_status find_parameters(maker *m) {
   const eg_parameter_wish *wish = &m->options->parameters;
   if (!m->options->is_inner)

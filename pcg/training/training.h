@@ -69,8 +69,8 @@ typedef struct eg_training_options {
     .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .micro_batches = 1                    \
   }
 
-/// A value that a step reads as an input and leaves as an output, of one type: the
-/// layouts at both ends must be the same. EG_VALUE_NONE when there is none.
+/// A value that a step reads as an input and leaves as an output, of one type: its
+/// layouts as input and output must be the same. EG_VALUE_NONE when there is none.
 typedef struct eg_training_state {
   eg_value entry, exit;
 } eg_training_state;
@@ -97,20 +97,19 @@ typedef struct eg_training {
   egraph_allocator alloc;
 } eg_training;
 
-/// Builds the step. It trains the parameters (pcg/training/parameters.h) on which the
-/// loss depends, as options->parameters chooses. Memory formats of the forward graph are
-/// dropped. A stage may have nothing to train. Free `out` with eg_training_deinit. Fails
-/// with EGRAPH_E_UNSUPPORTED for operators without a gradient, EGRAPH_E_ARGUMENT and
-/// EGRAPH_E_TYPE for options that do not fit the graph.
+/// Builds a training step. It trains the parameters (pcg/training/parameters.h) on which
+/// the loss depends, as options->parameters chooses. Memory formats of the forward graph
+/// are dropped. A stage may have nothing to train. Free `out` with eg_training_deinit.
+/// Fails with EGRAPH_E_UNSUPPORTED for operators without a gradient, EGRAPH_E_ARGUMENT
+/// and EGRAPH_E_TYPE for options that do not fit the graph.
 egraph_status eg_training_step(const eg_graph *forward,
                                const eg_training_options *options, eg_training *out);
 void eg_training_deinit(eg_training *training);
-/// Returns the phase of a node. Nodes that compute from constants only belong to no phase
-/// in particular; they are placed before their first use.
+/// Returns the phase (forward, ...) of a node. A node that computes from constants only
+/// belongs to no phase in particular; it is placed before its first use.
 eg_phase eg_training_phase(const eg_training *training, eg_graph_node node);
 
-/// Checks that the output, the loss and the optimizer exist. Fails with
-/// EGRAPH_E_ARGUMENT.
+/// Checks that the chosen output, loss and optimizer exist. Fails with EGRAPH_E_ARGUMENT.
 egraph_status eg_training_options_check(const eg_graph *forward,
                                         const eg_training_options *options);
 const char *eg_loss_name(eg_loss loss);

@@ -52,7 +52,7 @@ static egraph_status add_passes(builder *b, uint32_t stage) {
   return eg_task_graph_add_compute(b->graph, b->of->update[stage], &stream, 1, &update);
 }
 
-/// Makes task `to` wait for the results of task `from`, which are sent from part to part.
+/// Makes task `to` wait for the results that task `from` sends to the next model part.
 static egraph_status connect(builder *b, const eg_pipeline_message *message,
                              uint32_t from_part, uint32_t from, uint32_t to_part,
                              uint32_t to) {

@@ -15,11 +15,12 @@ typedef struct eg_pipeline_message {
 
 typedef struct eg_pipeline {
   const eg_pipeline_schedule *schedule;
-  // [parts = stages * chunks], in the order in which a micro-batch passes the parts
+  // [parts of the model = stages * chunks], in the order in which a micro-batch
+  // passes them
   const double *forward, *backward; // seconds of a micro-batch
   const double *update;             // [stages] seconds, once per step; NULL: none
-  // [parts - 1]: messages from part i to part i + 1, and back; NULL: none. Two chunks of
-  // one stage send nothing to each other.
+  // [parts of the model - 1]: messages from part i to part i + 1, and back; NULL: none.
+  // Two chunks of one stage send nothing to each other.
   const eg_pipeline_message *activations, *gradients;
   // Bytes per second, each way, of all messages of a stage; read if there are messages.
   double port_bytes;

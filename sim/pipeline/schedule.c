@@ -33,7 +33,7 @@ static uint64_t passes_ahead(eg_pipeline_schedule_kind kind,
   return ahead < all ? ahead : all;
 }
 
-/// Returns pass number k, forward or backward, of any stage. Micro-batches come in groups
+/// Returns forward or backward pass number k of any stage. Micro-batches come in groups
 /// of as many as there are stages; a group passes chunk after chunk.
 static eg_pipeline_schedule_pass pass_at(const eg_pipeline_schedule *of, bool is_backward,
                                          uint64_t k) {
@@ -116,8 +116,8 @@ static eg_pipeline_schedule_pass pass_of(const walk *w, uint32_t stage) {
   return w->of->passes.data[begin + w->next.data[stage]];
 }
 
-/// True when the previous pass has run: the same micro-batch's pass of the neighbouring
-/// part; before the first backward pass, the last forward pass.
+/// True when the passes that `pass` needs have run: the same micro-batch's pass of the
+/// neighbouring part; before the first backward pass, the last forward pass.
 static bool is_ready(const walk *w, uint32_t stage, eg_pipeline_schedule_pass pass) {
   uint32_t part = pass.chunk * w->of->stages + stage,
            last = w->of->stages * w->of->chunks - 1;
@@ -139,7 +139,7 @@ static egraph_status fail_pass(uint32_t stage, eg_pipeline_schedule_pass pass,
                  pass.chunk, why);
 }
 
-/// Runs the passes of a stage until one must wait.
+/// Runs the passes of a pipeline stage until one must wait for another stage.
 static egraph_status run_ready_passes(walk *w, uint32_t stage, bool *out_moved) {
   while (w->next.data[stage] < eg_pipeline_schedule_passes_of_stage(w->of)) {
     eg_pipeline_schedule_pass pass = pass_of(w, stage);

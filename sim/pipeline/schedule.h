@@ -20,7 +20,7 @@
 
 #include "base/vec.h"
 
-// Schedule, spelling.
+// Schedules of a pipeline: id, spelling. The head of the file defines them.
 #define EG_SCHEDULE_LIST(X)                                                              \
   X(EG_SCHEDULE_GPIPE, "gpipe")                                                          \
   X(EG_SCHEDULE_1F1B, "1f1b")                                                            \
@@ -32,7 +32,7 @@ typedef enum eg_pipeline_schedule_kind {
 #undef EG_SCHEDULE_ENUM
 const char *eg_pipeline_schedule_name(eg_pipeline_schedule_kind kind);
 
-/// The most passes of all stages together.
+/// The most forward and backward passes of all stages together.
 enum { EG_SCHEDULE_MOST_PASSES = 1 << 26 };
 
 typedef struct eg_pipeline_schedule_pass {

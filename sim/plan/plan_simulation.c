@@ -15,8 +15,8 @@ static eg_task_times times_of(const eg_plan_simulation *s, uint32_t task) {
 
 // ---- streams ----------------------------------------------------------------------
 
-/// Sums up the seconds of every stream. The lower bound counts tasks that nothing slows
-/// down; for exchanges in rounds, the bytes of their links.
+/// Sums up the seconds of every stream, and a lower bound: the most seconds of tasks that
+/// nothing slows down or, for exchanges in rounds of messages, of the bytes of a link.
 static void sum_busy(const eg_plan *plan, eg_plan_simulation *s) {
   double least[EG_MAX_MESH_AXES + 1] = {0};
   for (uint32_t t = 0; t < s->tasks.tasks.len; t++) {
@@ -35,8 +35,8 @@ static void sum_busy(const eg_plan *plan, eg_plan_simulation *s) {
 
 // ---- waits ------------------------------------------------------------------------
 
-/// Charges idle time of computing, from `since` to the end of `task`, to the tasks that
-/// run in this time; each of them is the cause of the next one.
+/// Charges the time in which computing is idle, from `since` to the end of `task`, to the
+/// tasks that run then; each of them is the cause of the next one.
 static void charge_wait(const eg_plan *plan, eg_plan_simulation *s, uint32_t task,
                         double since) {
   while (task != EG_PLAN_NONE) {
@@ -54,7 +54,7 @@ static void charge_wait(const eg_plan *plan, eg_plan_simulation *s, uint32_t tas
   }
 }
 
-/// Finds a task that ends with the step, if possible one that takes time.
+/// Finds a task that ends when the training step ends, if possible one that takes time.
 static uint32_t last_task(const eg_plan_simulation *s) {
   uint32_t last = EG_PLAN_NONE;
   for (uint32_t t = 0; t < s->tasks.tasks.len; t++)
@@ -89,7 +89,7 @@ static egraph_status find_critical(eg_plan_simulation *s) {
 
 // ---- memory -----------------------------------------------------------------------
 
-/// Bytes that a device begins (> 0) or ceases (< 0) to hold.
+/// Bytes that a device begins (> 0) or ceases (< 0) to hold at a time.
 typedef struct memory_event {
   double seconds, bytes;
 } memory_event;
@@ -147,8 +147,8 @@ static egraph_status find_reads(memory_sum *m) {
   return EGRAPH_OK;
 }
 
-/// Returns the end of a life in a micro-batch: the latest end of its readers, which may
-/// differ from the end of the plan's last reader.
+/// Returns when a device ceases to hold a state in a micro-batch: the latest end of its
+/// readers, which may differ from the end of the plan's last reader.
 static double end_of(const memory_sum *m, const eg_life *life, uint32_t micro_batch) {
   double end = run_times(m, micro_batch, life->until).end;
   if (life->state == EG_PLAN_NONE) return end;
@@ -173,8 +173,8 @@ static egraph_status add_placed_life(memory_sum *m, const eg_life *life, double 
   return memory_events_push(&m->events, (memory_event){until, -life->bytes});
 }
 
-/// Places a life in time; a state that is made and used within a micro-batch lives once
-/// in each.
+/// Adds the times at which a device begins and ceases to hold a state; a state that is
+/// made and used within a micro-batch has such times in each.
 static egraph_status place_life(memory_sum *m, const eg_life *life) {
   uint32_t last = m->plan->micro_batches - 1;
   bool is_whole = life->store == EG_STORE_CARRIED || life->store == EG_STORE_INPUT;
@@ -191,7 +191,7 @@ static egraph_status place_life(memory_sum *m, const eg_life *life) {
   return EGRAPH_OK;
 }
 
-/// Sorts by time; at equal times, ends come before beginnings.
+/// Compares memory events by time; at equal times, ends come before beginnings.
 static int by_time(const void *a, const void *b) {
   const memory_event *x = a, *y = b;
   if (x->seconds != y->seconds) return x->seconds < y->seconds ? -1 : 1;

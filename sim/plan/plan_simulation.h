@@ -23,8 +23,8 @@ typedef struct eg_plan_simulation {
   eg_plan_tasks tasks;               // simulated
   double seconds;                    // when the last task ends
   double busy[EG_MAX_MESH_AXES + 1]; // [streams]
-  // Most seconds of a stream or, with rounds, of a link, without slowdowns: a lower bound
-  // on the step in any order of issue.
+  // Most seconds that a stream or, if exchanges are rounds of messages, a link is busy,
+  // without slowdowns: a lower bound on the step in any order of issue.
   double most_busy;
   eg_plan_wait wait[EG_PHASE_COUNT][EG_MAX_MESH_AXES][EG_TRANSITION_KINDS];
   // Tasks, each of which begins when the previous one ends; the last one ends the step.
@@ -41,7 +41,7 @@ void eg_plan_simulation_deinit(eg_plan_simulation *simulation);
 /// eg_plan_tasks_make does. O(tasks log tasks + lives log lives).
 egraph_status eg_plan_simulate(const eg_plan *plan, const eg_machine_mesh *links,
                                eg_issue issue, eg_plan_simulation *out);
-/// Does the same as eg_plan_simulate, with a setup.
+/// Simulates a plan like eg_plan_simulate, as `setup` says.
 egraph_status eg_plan_simulate_as(const eg_plan *plan, const eg_simulation_setup *setup,
                                   eg_plan_simulation *out);
 /// Simulates a plan in the order of issue with the shortest step among the orders that
@@ -49,8 +49,8 @@ egraph_status eg_plan_simulate_as(const eg_plan *plan, const eg_simulation_setup
 /// as there are orders.
 egraph_status eg_plan_simulate_shortest(const eg_plan *plan, const eg_machine_mesh *links,
                                         double memory_limit, eg_plan_simulation *out);
-/// Does the same as eg_plan_simulate_shortest, with a setup, whose order of issue
-/// is ignored.
+/// Simulates a plan like eg_plan_simulate_shortest, as `setup` says, except for its order
+/// of issue.
 egraph_status eg_plan_simulate_shortest_as(const eg_plan *plan,
                                            const eg_simulation_setup *setup,
                                            double memory_limit, eg_plan_simulation *out);

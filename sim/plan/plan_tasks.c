@@ -86,7 +86,7 @@ static egraph_status find_shapes(maker *m) {
   return EGRAPH_OK;
 }
 
-/// Counts the tasks before memory is allocated for them.
+/// Counts the tasks of the task graph before memory is allocated for them.
 static egraph_status count_tasks(maker *m) {
   const eg_plan *plan = m->plan;
   double tasks = 0, classes = m->out->class_count;
@@ -123,8 +123,8 @@ static egraph_status add_streams(maker *m) {
   return EGRAPH_OK;
 }
 
-/// Adds the links of exchanges. When computing is slowed down, also adds a link for the
-/// processor of each class, and a wire for each stream of a class.
+/// Adds the links of exchanges. When exchanges slow computing, also adds a link for the
+/// processor of each class of devices, and a wire for each stream of a class.
 static egraph_status add_processors(maker *m) {
   eg_plan_tasks *out = m->out;
   uint32_t link;
@@ -139,22 +139,22 @@ static egraph_status add_processors(maker *m) {
   return eg_exchange_flows_add_links(&out->flows, out->graph);
 }
 
-/// Makes `task` wait for the end of a run in a class.
+/// Makes `task` wait for the end of a run of a plan step in a class of devices.
 static egraph_status depend_on(maker *m, uint32_t task, uint32_t run, uint32_t class) {
   size_t at = (size_t)m->task_of.data[run] * m->out->class_count + class;
   return eg_task_graph_depend(m->out->graph, task, m->out->last.data[at]);
 }
 
-/// Makes `task` wait for all runs for which `run` waits.
+/// Makes `task` wait, in a class of devices, for all runs for which `run` waits.
 static egraph_status depend_like(maker *m, uint32_t task, uint32_t run, uint32_t class) {
   for (uint32_t i = m->first_wait.data[run]; i < m->first_wait.data[run + 1]; i++)
     EG_TRY(depend_on(m, task, m->order.schedule.waits_for.data[m->waits.data[i]], class));
   return EGRAPH_OK;
 }
 
-/// Adds the waits of `task`, which begins a run of a class. A gather whose window was
-/// opened by a run begins with that run: it waits for the same runs, and for the run
-/// before that one on its stream.
+/// Adds the waits of `task`, which begins a run in a class of devices. A gather whose
+/// window (earliest begin) was opened by a run begins with that run: it waits for the
+/// same runs, and for the run before that one on its stream.
 static egraph_status depend(maker *m, uint32_t task, uint32_t run, uint32_t class) {
   uint32_t opener = m->order.schedule.let_in.data[run];
   EG_TRY(depend_like(m, task, run, class));
@@ -176,7 +176,7 @@ static egraph_status add_ends(maker *m, uint32_t number, uint32_t first, uint32_
   return EGRAPH_OK;
 }
 
-/// Adds one task: it takes the seconds of its step, or longer where it is slowed down.
+/// Adds a task for a run: it takes the seconds of its step, or longer if slowed down.
 static egraph_status add_closed(maker *m, const eg_plan_step *step, uint32_t class,
                                 uint32_t stream, uint32_t *out_task) {
   eg_plan_tasks *out = m->out;
@@ -194,7 +194,7 @@ static egraph_status add_closed(maker *m, const eg_plan_step *step, uint32_t cla
                                  1, out_task);
 }
 
-/// Adds an exchange: every class enters it, sends and receives its messages, and leaves.
+/// Adds an exchange: every class of devices enters it, sends and receives, and leaves.
 static egraph_status add_exchange_rounds(maker *m, uint32_t run, const eg_plan_step *step,
                                          uint32_t shape) {
   eg_plan_tasks *out = m->out;
@@ -217,7 +217,7 @@ static egraph_status add_exchange_rounds(maker *m, uint32_t run, const eg_plan_s
 }
 
 /// Makes a run that takes no time and has no stream wait for the last run on stream 0
-/// before its own turn, unless computing has already passed that turn.
+/// before its own turn, or for no run if computing has already passed that turn.
 static egraph_status wait_for_turn(maker *m, uint32_t task, uint32_t turn, uint32_t last,
                                    uint32_t class) {
   uint32_t on = turn > m->turn ? last : m->turn_end;

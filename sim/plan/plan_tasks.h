@@ -17,22 +17,22 @@
 
 #define EG_PLAN_NO_STREAM EG_RUN_NONE
 
-/// How a step is simulated.
+/// How a plan's steps are simulated: links, order of issue, algorithm of exchanges.
 typedef struct eg_simulation_setup {
-  // The axes that use one class of links, and seconds of exchanges; NULL: all exchanges
-  // are on one stream.
+  // The links of the mesh's axes, with the seconds of exchanges; NULL: all exchanges are
+  // on one stream.
   const eg_machine_mesh *links;
   eg_issue issue;
-  // Exchanges over known ports of the machine are rounds of flows; NULL: all exchanges
-  // take the seconds of their steps. Needs `links`.
+  // If set, exchanges over known ports of the machine are rounds of messages; NULL: all
+  // exchanges take the seconds of their steps. Needs `links`.
   const eg_machine *machine;
   eg_collective_algorithm algorithm; // used by all rounds; NONE: the cheapest one
   bool all_devices;                  // simulate every device, not one of each class
   double beside; // slowdown factor of computing while the device exchanges; 0: 1
 } eg_simulation_setup;
 
-/// A run of a step. Runs are in the order in which they would begin if exchanges took the
-/// seconds of their steps; without rounds, run i is task i of the task graph.
+/// A run of a plan step. Runs are in the order in which they would begin if exchanges
+/// took the seconds of their steps; without rounds, run i is task i of the task graph.
 typedef struct eg_plan_task {
   uint32_t step, micro_batch; // for UPDATE: the last micro-batch
   uint32_t stream;            // 0: computing; EG_PLAN_NO_STREAM: it takes no time
@@ -59,14 +59,14 @@ void eg_plan_tasks_init(eg_plan_tasks *tasks, egraph_allocator alloc);
 void eg_plan_tasks_deinit(eg_plan_tasks *tasks);
 /// Makes the tasks of one training step, without simulating them. Borrows the machine of
 /// the setup. `out` is initialized. Fails with EGRAPH_E_ARGUMENT on a folded plan, a plan
-/// of more than 2^31 tasks, or too many flows. O(tasks log tasks).
+/// of more than 2^31 tasks, or too many messages. O(tasks log tasks).
 egraph_status eg_plan_tasks_make(const eg_plan *plan, const eg_simulation_setup *setup,
                                  eg_plan_tasks *out);
-/// Selects a class of devices that ends last, for the times below, after the simulation.
+/// Selects, for the times below, a class of devices that ends last in the simulation.
 void eg_plan_tasks_show(eg_plan_tasks *tasks);
-/// Returns when a run begins and ends; `begin` is its start.
+/// Returns when a run of a plan step begins and ends; `begin` is its start.
 eg_task_times eg_plan_task_times(const eg_plan_tasks *tasks, uint32_t task);
-/// Returns a run whose end let this run begin; EG_PLAN_NONE: none.
+/// Returns a run whose end allowed the run `task` to begin; EG_PLAN_NONE: none.
 uint32_t eg_plan_task_cause(const eg_plan_tasks *tasks, uint32_t task);
 
 #endif
