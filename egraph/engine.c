@@ -1,4 +1,4 @@
-// Creates, destroys, unites and reads.
+// Creates, destroys and reads an e-graph, and unites classes.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>
@@ -102,8 +102,8 @@ egraph_status eg_engine_join_data(eg_engine *engine, eg_class class, const void 
   return EGRAPH_OK;
 }
 
-/// Joins the data of two roots into scratch_data; *out_changed: either differs from the
-/// result.
+/// Joins the analysis data of two root classes into scratch_data; *out_changed: the
+/// result differs from the data of either class.
 static egraph_status join_data(eg_engine *engine, uint32_t keep, uint32_t drop,
                                bool *out_changed) {
   assert(keep != drop);
@@ -120,8 +120,8 @@ static egraph_status join_data(eg_engine *engine, uint32_t keep, uint32_t drop,
   return EGRAPH_OK;
 }
 
-/// Returns the number of parents to repair and members to move when a root is united into
-/// another root.
+/// Returns the parents that rebuild must repair and members that it must move when this
+/// root is united into another root.
 static uint64_t weight_of(const eg_engine *engine, uint32_t root) {
   const eg_class_record *class = &engine->classes.data[root];
   return (uint64_t) class->parent_count + class->len;
@@ -268,7 +268,7 @@ const void *eg_engine_data(const eg_engine *engine, eg_class class) {
          (size_t)eg_engine_find(engine, class).id * engine->analysis.data_size;
 }
 
-/// Returns the first pair, from `word` on, whose node is live.
+/// Returns the first parent, from `word` on in a parents list, whose node is live.
 static eg_parent live_parent(const eg_engine *engine, uint32_t word) {
   assert(word == EG_NONE || word < engine->nodes.len);
   while (word != EG_NONE) {

@@ -72,7 +72,7 @@ typedef struct eg_engine_options {
   bool record;                 // keep the reasons of nodes and the log of unions
 } eg_engine_options;
 
-/// Creates an engine; NULL options: neither analysis nor record.
+/// Creates an e-graph engine. options NULL: neither an analysis nor a record of reasons.
 egraph_status eg_engine_create(const egraph_allocator *alloc,
                                const eg_engine_options *options, eg_engine **out);
 void eg_engine_destroy(eg_engine *engine);
@@ -85,15 +85,15 @@ EG_HOLDER_DEFINE(eg_engine)
 /// adds nothing.
 egraph_status eg_engine_add(eg_engine *engine, const eg_term *term, uint32_t reason,
                             eg_class *out_class);
-/// States that a term is in a class: adds the term there, or unites its class with
+/// States that a term is in a class: adds the term there, or unites the term's class with
 /// `class`. Cheaper than adding and uniting: a new term needs no class of its own.
 /// *out_changed: false when the engine already knew this. Fails as eg_engine_add and
 /// eg_engine_unite; after a failure the term may have been added.
 egraph_status eg_engine_add_to(eg_engine *engine, const eg_term *term, eg_class class,
                                uint32_t reason, bool *out_changed);
 
-/// Terms with one head, to be added together: their look-ups overlap, which halves the
-/// time on large e-graphs.
+/// Terms with one operator, payload and arity, to be added together: their look-ups
+/// overlap, which halves the time on large e-graphs.
 enum { EG_ENGINE_BATCH = 64 };
 typedef struct eg_term_batch {
   uint32_t op, payload, arity;
@@ -148,15 +148,15 @@ eg_class eg_engine_find(const eg_engine *engine, eg_class class);
 /// False for a class that eg_engine_prune has dropped; the caller must not use a dropped
 /// class any more.
 bool eg_engine_has_class(const eg_engine *engine, eg_class class);
-/// Return the numbers of canonical classes and of distinct canonical nodes; exact after
-/// a rebuild.
+/// Return the numbers of canonical classes and of distinct canonical nodes of the
+/// e-graph; exact after a rebuild.
 uint32_t eg_engine_class_count(const eg_engine *engine);
 uint32_t eg_engine_node_count(const eg_engine *engine);
-/// Return limits: every class id and every node id is below its limit; not every number
-/// below a limit is an id.
+/// Return limits for arrays: every class id and every node id is below its limit; not
+/// every number below a limit is an id.
 uint32_t eg_engine_class_limit(const eg_engine *engine);
 uint32_t eg_engine_node_limit(const eg_engine *engine);
-/// Returns the bytes in use, including the pushed states.
+/// Returns the bytes that the e-graph uses, including the pushed states.
 size_t eg_engine_bytes(const eg_engine *engine);
 
 /// Iterates canonical classes in increasing id: `for (eg_class c = eg_engine_first(g);
@@ -187,26 +187,26 @@ typedef struct eg_parent {
 } eg_parent;
 eg_parent eg_engine_parents(const eg_engine *engine, eg_class class);
 eg_parent eg_engine_next_parent(const eg_engine *engine, eg_parent parent);
-/// Returns the reason for which the node was added. Needs options.record.
+/// Returns the caller's reason for which the node was added. Needs options.record.
 uint32_t eg_engine_node_reason(const eg_engine *engine, eg_node node);
 /// Returns the analysis data of a class (any of its ids), borrowed until the next change;
 /// NULL without analysis.
 const void *eg_engine_data(const eg_engine *engine, eg_class class);
-/// Joins the caller's data into the data of a class; as after a union, rebuild
-/// then computes the data of the terms above the class again. Fails as `join`, or
-/// with EGRAPH_E_MEMORY.
+/// Joins the caller's analysis data into the data of a class; as after a union,
+/// rebuild then computes the data of the terms above the class again. Fails as `join`,
+/// or with EGRAPH_E_MEMORY.
 egraph_status eg_engine_join_data(eg_engine *engine, eg_class class, const void *data);
 
-/// A record of the log of unions (empty without options.record; oldest first): the two
-/// classes (as given by the caller; for congruence the two nodes' own classes) and the
-/// reason. Explanations are derived from these records and the nodes' reasons.
+/// A union in the log (empty without options.record; oldest first): the two classes (as
+/// given by the caller; for congruence the two nodes' own classes) and the reason.
+/// Explanations are derived from these unions and the nodes' reasons.
 typedef struct eg_union {
   eg_class a, b;
   uint32_t reason;
 } eg_union;
 
-/// Verifies every invariant (union-find, hash-cons, congruence, indexes, counts) in
-/// O(size). Fails with EGRAPH_E_INTERNAL naming the first violation.
+/// Verifies every invariant of the e-graph (union-find, hash-cons, congruence, indexes,
+/// counts) in O(size). Fails with EGRAPH_E_INTERNAL naming the first violation.
 egraph_status eg_engine_check(const eg_engine *engine);
 
 /// Appends the e-graph as Graphviz text, one cluster per class; `spell` appends the text
@@ -227,17 +227,17 @@ egraph_status eg_engine_dot(const eg_engine *engine,
 // Cost: copying is O(size), a memcpy of the flat arrays without their spare room; pop and
 // drop copy nothing.
 
-/// Creates a separate engine in the same state, without the pushed states. The same calls
-/// give the same results on both. Fails with EGRAPH_E_MEMORY.
+/// Creates a separate engine in the same state, without the pushed states. Equal calls
+/// then give equal results on both. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_engine_clone(const eg_engine *engine, eg_engine **out);
 
-/// Saves the state. Fails with EGRAPH_E_MEMORY and then saves nothing.
+/// Saves the state of the e-graph. Fails with EGRAPH_E_MEMORY and then saves nothing.
 egraph_status eg_engine_push(eg_engine *engine);
-/// Restores the state saved last, and removes it from the saved states. Fails with
-/// EGRAPH_E_ARGUMENT when no state is saved. Borrowed pointers into the engine
+/// Restores the state of the e-graph that was pushed last, and drops the saved copy.
+/// Fails with EGRAPH_E_ARGUMENT when no state is saved. Borrowed pointers into the engine
 /// become invalid.
 egraph_status eg_engine_pop(eg_engine *engine);
-/// Keeps the current state and drops the state saved last. Fails as eg_engine_pop.
+/// Keeps the e-graph's state and drops the state pushed last. Fails as eg_engine_pop.
 egraph_status eg_engine_drop(eg_engine *engine);
 
 // ---- pruning ------------------------------------------------------------------------

@@ -12,8 +12,8 @@
 
 // ---- always ---------------------------------------------------------------------------
 
-/// Checks that the pool is a row of complete nodes with existing children, marked as in
-/// the layout.
+/// Checks that the node pool is a row of complete nodes with existing children, whose
+/// head words are marked.
 static egraph_status check_pool(const eg_engine *engine) {
   const uint32_t *words = engine->nodes.data;
   size_t len = engine->nodes.len, child_words = 0;
@@ -177,8 +177,8 @@ static egraph_status check_ops(const eg_engine *engine) {
   return EGRAPH_OK;
 }
 
-/// Checks that each child word of a live node is in the list of its class: so the lists
-/// are disjoint, and their total length proves that they are complete.
+/// Checks that each child word of a live node is in the parents list of its class: so the
+/// lists are disjoint, and their total length proves that they are complete.
 static egraph_status check_parents(const eg_engine *engine) {
   uint64_t listed = 0, living = 0, steps = 0;
   for (uint32_t root = 0; root < engine->up.len; root++) {
@@ -210,7 +210,7 @@ static egraph_status check_parents(const eg_engine *engine) {
   return EGRAPH_OK;
 }
 
-/// Checks that the data of a class already contain the data of each of its nodes.
+/// Checks that a class's analysis data already contain the data of each of its nodes.
 static egraph_status check_node_data(const eg_engine *engine, uint32_t node,
                                      unsigned char *made, unsigned char *joined) {
   const eg_analysis *analysis = &engine->analysis;

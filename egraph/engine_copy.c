@@ -40,7 +40,7 @@ static egraph_status copy_node_list(egraph_allocator alloc, const eg_node_list *
 }
 
 static egraph_status copy_ops(const eg_engine *engine, eg_engine *copy) {
-  // A later mark of an operator needs this room.
+  // Marking an operator's list as dirty later must not allocate.
   EG_TRY(eg_u32s_reserve(&copy->ops_dirty, engine->ops.len));
   EG_TRY(eg_op_indexes_reserve(&copy->ops, engine->ops.len));
   for (size_t i = 0; i < engine->ops.len; i++) {
@@ -120,7 +120,7 @@ egraph_status eg_engine_drop(eg_engine *engine) {
 
 typedef struct pruning {
   eg_engine *engine;
-  // [old nodes] new ids; until a node is copied, its own id; EG_NONE: removed.
+  // [old nodes] new ids of nodes; the old id before the copy; EG_NONE: removed.
   eg_u32s map;
   eg_u32s left;  // remaining nodes of each class
   eg_u32s empty; // stack of classes without nodes
@@ -177,7 +177,7 @@ static egraph_status copy_kept_node(pruning *p, eg_engine *out, uint32_t node) {
   if (!eg_engine_find_head(out, head, &id)) EG_TRY(eg_engine_add_head(out, head, &id));
   p->map.data[node] = (uint32_t)out->nodes.len;
   EG_TRY(eg_u32s_push(&out->nodes, id | (words[0] & ~EG_HEAD_MASK)));
-  // eg_engine_reindex sets the links.
+  // The links of the node's children are set by eg_engine_reindex.
   return eg_u32s_append(&out->nodes, words + 1,
                         eg_engine_node_words(engine, head.arity) - 1);
 }

@@ -102,8 +102,8 @@ static egraph_status get_info(const eg_chunk_reader *reader, info *out) {
   return EGRAPH_OK;
 }
 
-/// Reads the heads. The chunk with a number for each operator bounds the memory
-/// for operators.
+/// Reads the heads (operator, payload, arity). The chunk with a number for each operator
+/// bounds the memory for operators.
 static egraph_status get_heads(loading *l) {
   const eg_chunk_reader *reader = l->reader;
   const char *bytes;
@@ -220,7 +220,7 @@ static egraph_status get_unions(loading *l) {
   return EGRAPH_OK;
 }
 
-/// Compares the stored counts with the nodes.
+/// Compares the counts that the file stores with the nodes read.
 static egraph_status check_counts(const loading *l) {
   const eg_engine *engine = l->engine;
   if (engine->table.len != l->sizes.live_nodes)

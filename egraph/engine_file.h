@@ -16,7 +16,7 @@
 #include "base/chunks.h"
 #include "egraph/engine.h"
 
-/// Writes the chunks of a clean engine. Analysis data are written as bytes: they must be
+/// Writes a clean engine to the writer. Analysis data are written as bytes: they must be
 /// plain values, without pointers. Fails with EGRAPH_E_ARGUMENT (a dirty engine),
 /// EGRAPH_E_IO, EGRAPH_E_MEMORY.
 egraph_status eg_engine_put(const eg_engine *engine, eg_chunk_writer *writer);

@@ -1,7 +1,7 @@
-// The indexes over nodes: members of classes, nodes of operators, parents of classes; and
-// the freshness of nodes. Members are segments of one pool. The capacity of a segment is
-// the next power of two of its length, so it need not be stored; freed segments are
-// reused by size. A class with one member needs no segment.
+// The indexes over e-nodes: members of classes, nodes of operators, parents of classes;
+// and the marks of fresh nodes. Members are segments of one pool. The capacity of a
+// segment is the next power of two of its length, so it need not be stored; freed
+// segments are reused by size. A class with one member needs no segment.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static void give_segment(eg_engine *engine, uint32_t begin, uint32_t cap) {
   *free_list = begin;
 }
 
-/// Appends `count` >= 1 nodes to the members of a root. `nodes` may point into the pool.
+/// Appends `count` >= 1 nodes to a class's members. `nodes` may point into the members.
 static egraph_status append_members(eg_engine *engine, uint32_t root,
                                     const uint32_t *nodes, uint32_t count) {
   assert(count != 0);
@@ -89,7 +89,7 @@ egraph_status eg_members_move(eg_engine *engine, uint32_t into, uint32_t from,
 
 // ---- sorting --------------------------------------------------------------------------
 
-/// Returns the key by which members are in ascending order.
+/// Returns the key by which the nodes of a class are in ascending order.
 static uint64_t member_key(const eg_engine *engine, uint32_t node, uint32_t len) {
   if (len < EG_GROUPED_MEMBERS) return node;
   return (uint64_t)(engine->nodes.data[node] & EG_HEAD_MASK) << 32 | node;
@@ -128,8 +128,8 @@ static void sort_keys(uint64_t *keys, size_t len, uint64_t *scratch) {
   }
 }
 
-/// Frees the part of a segment beyond the capacity of `len` members: its upper half, the
-/// upper half of the rest, and so on.
+/// Frees the part of a class's segment beyond the capacity for `len` members: its upper
+/// half, the upper half of the rest, and so on.
 static void shrink_to(eg_engine *engine, eg_class_record *class, uint32_t len) {
   assert(len <= class->len);
   uint32_t cap = eg_members_capacity(class->len), wanted = eg_members_capacity(len);
@@ -164,7 +164,7 @@ egraph_status eg_members_clean(eg_engine *engine, uint32_t root) {
 
 // ---- members with one head -------------------------------------------------------
 
-/// Returns the position of the first member whose head is not below `head`.
+/// Returns the position of the first node whose head number is not below `head`.
 static uint32_t first_from(const eg_engine *engine, const uint32_t *nodes, uint32_t len,
                            uint32_t head) {
   uint32_t low = 0, high = len;
@@ -206,7 +206,7 @@ static uint32_t *list_data(eg_node_list *list) {
   return list->cap == 0 ? &list->one : list->many;
 }
 
-/// Appends a node. list_reserve must have made room.
+/// Appends a node to a list, in which list_reserve has reserved memory.
 static void list_push(eg_node_list *list, uint32_t node) {
   list_data(list)[list->len++] = node;
 }
@@ -349,9 +349,9 @@ void eg_index_link_parents(eg_engine *engine) {
 }
 
 // ---- all indexes at once ------------------------------------------------------------
-// For an engine that was loaded or pruned: lists are counted, get exactly their room, and
-// are filled in the order of the nodes, which is oldest first, as in rebuild. Dead nodes
-// are in no list.
+// Builds the indexes of an engine that was loaded or pruned: lists are counted, get
+// exactly their memory, and are filled in the order of the nodes, which is oldest first,
+// as in rebuild. Dead nodes are in no list.
 
 static uint32_t first_live(const eg_engine *engine, uint32_t node) {
   while (node < engine->nodes.len && eg_engine_is_dead(engine, node))
@@ -411,7 +411,7 @@ static egraph_status make_classes(eg_engine *engine) {
 
 // ---- operators ------------------------------------------------------------------------
 
-/// Turns the length of an empty list, which was used to count, into room.
+/// Reserves memory for the counted length of a list, and sets the length to 0.
 static egraph_status make_list(eg_engine *engine, eg_node_list *list) {
   uint32_t count = list->len, *many;
   list->len = 0;
@@ -422,8 +422,8 @@ static egraph_status make_list(eg_engine *engine, eg_node_list *list) {
   return EGRAPH_OK;
 }
 
-/// Splits the fresh nodes of a list: the last run of fresh nodes was created in this
-/// epoch; the other fresh nodes have changed.
+/// Splits the fresh nodes of an operator's list: the last run of fresh nodes was created
+/// in this epoch; the other fresh nodes have changed.
 static egraph_status split_fresh(eg_engine *engine, eg_op_index *op) {
   const uint32_t *nodes = eg_node_list_data(&op->nodes);
   op->fresh_from = op->nodes.len;

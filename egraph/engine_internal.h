@@ -47,7 +47,7 @@
 
 enum { EG_CLASS_WORD = 1, EG_FIRST_CHILD = 2 };
 
-/// Bits of eg_engine.flags, per class.
+/// Bits of eg_engine.flags, one word per e-class.
 enum {
   EG_FLAG_TOUCHED = 1, // its members are out of order or partly dead
   EG_FLAG_STALE = 2,   // its data changed; the data of its parents must be recomputed
@@ -70,7 +70,7 @@ EG_VEC_DEFINE(eg_flags, uint8_t);
 EG_VEC_DEFINE(eg_unions, eg_union);
 EG_VEC_DEFINE(eg_keys, uint64_t);
 
-/// A growing list of nodes; a list of one node needs no block.
+/// A growing list of e-nodes; a list of one node needs no memory block.
 typedef struct eg_node_list {
   union {
     uint32_t one;
@@ -89,16 +89,17 @@ static inline void eg_node_list_deinit(eg_node_list *list, egraph_allocator allo
 }
 
 typedef struct eg_op_index {
-  // Live nodes; nodes from `fresh_from` on were created in this epoch.
+  // Live e-nodes of this operator; nodes from `fresh_from` on were created in this epoch.
   eg_node_list nodes;
-  // Older nodes that changed in this epoch; they may have died since.
+  // Older e-nodes of this operator that changed in this epoch; they may have died since.
   eg_node_list changed;
   uint32_t fresh_from;
   uint32_t first_dead; // lowest dead node still listed, or UINT32_MAX
 } eg_op_index;
 EG_VEC_DEFINE(eg_op_indexes, eg_op_index);
 
-/// Work that is done in order and survives a failure: items before `next` are done.
+/// Classes that rebuild processes, in order, even after a failure; `next` is the
+/// next one.
 typedef struct eg_queue {
   eg_u32s items;
   size_t next;
@@ -120,14 +121,15 @@ struct eg_engine {
   eg_flags flags;
   eg_class_records classes;
   eg_u32s members;
-  // Free segments by log2 of their capacity, linked by their first words.
+  // Unused segments of `members` by log2 of their capacity, linked by their first words.
   uint32_t free_segments[EG_SEGMENT_SIZES];
   eg_op_indexes ops;
   eg_flatmap table;
   eg_unions unions;
   bool has_log;         // see explain_log.h
   uint32_t own_reasons; // unions for reasons below are not logged
-  // Per class: head number and canonical children of the term that created it.
+  // The explanation log, per class: head number and canonical children of the term that
+  // created the class.
   eg_u32s log_classes;
   eg_unions log_unions;
   eg_u32s log_notes;           // words of the caller
@@ -173,7 +175,7 @@ struct eg_engine {
   X(ops_dirty, eg_u32s)                                                                  \
   X(stale.items, eg_u32s)                                                                \
   X(modify.items, eg_u32s)
-// Arrays whose contents are unused between calls.
+// Arrays of the engine whose contents are unused between calls.
 #define EG_ENGINE_SCRATCH_ARRAYS(X)                                                      \
   X(scratch, eg_classes)                                                                 \
   X(sort_scratch, eg_keys)
@@ -191,7 +193,7 @@ static inline uint32_t eg_engine_root(const eg_engine *engine, uint32_t class) {
     class = up[class];
   return class;
 }
-/// Returns the same as eg_engine_root, and shortens the path to the root.
+/// Returns the root of a class as eg_engine_root does, and shortens the path to the root.
 static inline uint32_t eg_engine_root_halving(eg_engine *engine, uint32_t class) {
   uint32_t *up = engine->up.data;
   while (up[class] != class) {
@@ -201,7 +203,7 @@ static inline uint32_t eg_engine_root_halving(eg_engine *engine, uint32_t class)
   return class;
 }
 
-/// True for a root without nodes, left by pruning, which must not be used any more.
+/// True for a root whose nodes have all been pruned; it must not be used any more.
 static inline bool eg_engine_is_dropped(const eg_engine *engine, uint32_t root) {
   assert(root < engine->up.len);
   return root < engine->indexed_classes && engine->classes.data[root].len == 0;
@@ -222,7 +224,7 @@ static inline bool eg_engine_is_fresh(const eg_engine *engine, uint32_t node) {
 static inline uint32_t eg_engine_class_word(const eg_engine *engine, uint32_t node) {
   return engine->nodes.data[node + EG_CLASS_WORD];
 }
-/// Returns the stored children, which may be stale on a dirty engine.
+/// Returns the stored children of a node, which may not be roots on a dirty engine.
 static inline uint32_t *eg_engine_children(const eg_engine *engine, uint32_t node) {
   return engine->nodes.data + node + EG_FIRST_CHILD;
 }
@@ -259,9 +261,10 @@ static inline uint32_t *eg_engine_link(const eg_engine *engine, uint32_t node,
 
 uint64_t eg_engine_hash(const eg_term *term);
 bool eg_engine_find_head(const eg_engine *engine, eg_head head, uint32_t *out);
-/// Adds a new head, and room for its operator. Fails with EGRAPH_E_MEMORY.
+/// Adds a head (operator, payload, arity), and memory for its operator's lists. Fails
+/// with EGRAPH_E_MEMORY.
 egraph_status eg_engine_add_head(eg_engine *engine, eg_head head, uint32_t *out);
-/// Finds the live node with head `head` whose stored form equals `term`, word by word.
+/// Finds the live node with head number `head` and exactly the children of `term`.
 bool eg_engine_find_stored(const eg_engine *engine, uint32_t head, const eg_term *term,
                            uint64_t hash, uint32_t *out_node);
 /// Copies a term into engine->scratch, with canonical children, and hashes it. Fails with
@@ -280,35 +283,35 @@ static inline uint32_t eg_members_capacity(uint32_t len) {
   return len < 2 ? 0 : UINT32_C(1) << (32 - __builtin_clz(len - 1));
 }
 
-/// Returns the members of a root: *out_count nodes, in order on a clean engine.
+/// Returns the nodes of a root class: *out_count nodes, in order on a clean engine.
 static inline const uint32_t *eg_members_of(const eg_engine *engine, uint32_t root,
                                             uint32_t *out_count) {
   const eg_class_record *class = &engine->classes.data[root];
   *out_count = class->len;
   return class->len < 2 ? &class->begin : engine->members.data + class->begin;
 }
-/// Returns the members with this head (EG_NONE: any); in small classes all members.
-/// Clean engine.
+/// Returns the nodes of a class with this head (EG_NONE: any); in small classes all
+/// nodes. Clean engine.
 const uint32_t *eg_members_with_head(const eg_engine *engine, uint32_t root,
                                      uint32_t head, uint32_t *out_count);
-/// True when a comes before b in a class of `len` members.
+/// True when node a comes before node b in the list of a class with `len` nodes.
 bool eg_members_in_order(const eg_engine *engine, uint32_t a, uint32_t b, uint32_t len);
-/// Appends the members of `from` to the members of `into`; *out_in_order: the result is
-/// in order. Fails with EGRAPH_E_MEMORY and then moves nothing.
+/// Appends the nodes of class `from` to those of class `into`; *out_in_order: the result
+/// is in order. Fails with EGRAPH_E_MEMORY and then moves nothing.
 egraph_status eg_members_move(eg_engine *engine, uint32_t into, uint32_t from,
                               bool *out_in_order);
-/// Drops dead members and sorts the rest. Fails with EGRAPH_E_MEMORY.
+/// Drops dead nodes of a class and sorts the rest. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_members_clean(eg_engine *engine, uint32_t root);
 
-/// Enters the nodes added since the last call into all indexes.
+/// Enters the nodes added since the last call into all indexes over nodes.
 egraph_status eg_index_new_nodes(eg_engine *engine);
-/// Makes room for eg_index_mark_changed on one node of this operator.
+/// Reserves memory so that eg_index_mark_changed succeeds for one node of this operator.
 egraph_status eg_index_reserve_changed(eg_engine *engine, uint32_t op);
-/// Marks a node as fresh.
+/// Marks a node as fresh (changed in this epoch), for incremental search.
 void eg_index_mark_changed(eg_engine *engine, uint32_t node);
-/// Drops dead nodes from operator lists.
+/// Drops dead nodes from the lists of nodes by operator.
 void eg_index_clean_ops(eg_engine *engine);
-/// Builds all parents lists again, without dead nodes. Every child is a root.
+/// Builds all classes' parents lists again, without dead nodes. Every child is a root.
 void eg_index_link_parents(eg_engine *engine);
 
 /// Builds the classes, all indexes and the hash-cons of an engine that has only nodes
@@ -319,22 +322,22 @@ egraph_status eg_engine_reindex(eg_engine *engine);
 
 // ---- the log (explain_log.c) -----------------------------------------------------
 
-/// True when unions for this reason go into the log.
+/// True when unions for this reason go into the explanation log.
 static inline bool eg_engine_logs(const eg_engine *engine, uint32_t reason) {
   return engine->has_log && reason >= engine->own_reasons &&
          reason != EG_REASON_CONGRUENCE;
 }
-/// Makes room for the class of a term of this arity.
+/// Reserves memory in the explanation log for the class of a term of this arity.
 egraph_status eg_log_reserve_class(eg_engine *engine, uint32_t arity);
-/// Logs a class. eg_log_reserve_class must have made room, and the children must
-/// be canonical.
+/// Adds a class with the term that created it to the explanation log.
+/// eg_log_reserve_class must have been called, and the children must be canonical.
 void eg_log_class(eg_engine *engine, uint32_t head, const eg_term *term);
 
 // ---- unions (engine.c) ----------------------------------------------------------------
 
-/// Makes room for all records of one union (every list that a union or a death can grow).
+/// Reserves memory for one union: for every list that a union or a dying node extends.
 egraph_status eg_engine_reserve_union(eg_engine *engine);
-/// Marks a root for eg_members_clean; eg_engine_reserve_union must have made room.
+/// Marks a root class for eg_members_clean, after eg_engine_reserve_union.
 static inline void eg_engine_touch(eg_engine *engine, uint32_t root) {
   if ((engine->flags.data[root] & EG_FLAG_TOUCHED) != 0) return;
   engine->flags.data[root] |= EG_FLAG_TOUCHED;
@@ -342,7 +345,7 @@ static inline void eg_engine_touch(eg_engine *engine, uint32_t root) {
   engine->touched.data[engine->touched.len++] = root;
 }
 
-/// Queues a root for the analysis; room must have been made.
+/// Queues a root class whose analysis data changed; memory must have been reserved.
 void eg_engine_data_changed(eg_engine *engine, uint32_t root);
 
 #endif

@@ -46,7 +46,7 @@ typedef struct eg_vertex {
 } eg_vertex;
 EG_VEC_DEFINE(eg_vertices, eg_vertex);
 
-/// A vertex that a search has visited.
+/// A ground term (vertex) that the search for a path has visited.
 typedef struct eg_visit {
   uint32_t vertex;
   uint32_t via;      // edge by which the search came, or EG_VERTEX_NONE
@@ -81,11 +81,11 @@ static uint32_t other_end(const eg_edge *edge, uint32_t vertex) {
 
 // ---- paths between equal terms ------------------------------------------------------
 
-// Finds paths. The proof forest has exactly one path; walking up from both ends in
-// turn finds it, at a cost that follows the length of the path. Dijkstra's algorithm
-// then searches all edges for a path with a lower estimate, within this estimate and a
-// fixed number of edges, so that an explanation stays linear in the number of its
-// different parts.
+// Finds paths between two terms. The proof forest has exactly one path; walking up from
+// both ends in turn finds it, at a cost that follows the length of the path. Dijkstra's
+// algorithm then searches all edges for a path with a lower estimate, within this
+// estimate and a fixed number of edges, so that an explanation stays linear in the number
+// of its different parts.
 
 enum {
   ESTIMATE_VISITS = 64, // vertices of a walk; a longer path counts as this many steps
@@ -108,8 +108,8 @@ static uint32_t next_up(const eg_explainer *explainer, uint32_t vertex) {
   return other_end(&explainer->edges.data[link], vertex);
 }
 
-/// Finds the first common vertex of the paths from a and b to their root, or
-/// EG_VERTEX_NONE after `limit` vertices.
+/// Finds the first common term (vertex) of the paths from a and b to the roots of their
+/// trees, or EG_VERTEX_NONE after `limit` vertices.
 static egraph_status find_meeting(eg_explainer *explainer, uint32_t a, uint32_t b,
                                   size_t limit, uint32_t *out) {
   uint32_t ends[2] = {a, b}, known;
@@ -163,7 +163,7 @@ static egraph_status estimate_way(eg_explainer *explainer, uint32_t a, uint32_t 
   return EGRAPH_OK;
 }
 
-/// Returns an edge with its direction from `vertex`.
+/// Returns an edge as an item of a path, with its direction from `vertex`.
 static uint32_t item_from(const eg_explainer *explainer, uint32_t edge, uint32_t vertex) {
   return 2 * edge + (explainer->edges.data[edge].ends[0] != vertex);
 }
@@ -176,7 +176,7 @@ static void turn_around(uint32_t *items, size_t count) {
   }
 }
 
-/// Appends the items of the path through the forest.
+/// Appends the edges of the path from a to b through the proof forest, over `meeting`.
 static egraph_status walk_forest(const eg_explainer *explainer, uint32_t a, uint32_t b,
                                  uint32_t meeting, eg_u32s *inout_way) {
   const eg_vertex *vertices = explainer->vertices.data;
@@ -210,7 +210,7 @@ static uint64_t pop_key(eg_keys *heap) {
   return least;
 }
 
-/// Records that a vertex can be reached, unless a path of at most this cost is known.
+/// Records that the search reached a vertex, unless it knows a path of at most this cost.
 static egraph_status reach_vertex(eg_explainer *explainer, eg_visit visit) {
   uint32_t index;
   if (find_visit(explainer, visit.vertex, &index)) {
@@ -358,7 +358,7 @@ static bool has_signature(const void *user, uint32_t vertex, const void *key) {
   return true;
 }
 
-/// Adds a use of a class. A caller must have made room.
+/// Adds a term to the list of terms that use a class; memory must have been reserved.
 static void push_use(eg_explainer *explainer, uint32_t root, uint32_t vertex) {
   assert(explainer->free_uses != EG_VERTEX_NONE ||
          explainer->uses.len < explainer->uses.cap);
@@ -372,7 +372,7 @@ static void push_use(eg_explainer *explainer, uint32_t root, uint32_t vertex) {
   *first = use;
 }
 
-/// Reverses the edges between a vertex and the root of its tree.
+/// Reverses the edges of the proof forest between a vertex and the root of its tree.
 static void reroot(eg_explainer *explainer, uint32_t vertex) {
   eg_vertex *vertices = explainer->vertices.data;
   uint32_t link = EG_VERTEX_NONE;
@@ -415,8 +415,8 @@ static egraph_status add_edge(eg_explainer *explainer, uint32_t a, uint32_t b,
   return EGRAPH_OK;
 }
 
-/// Removes the uses of a class from the table, under their current signatures, before the
-/// class is united with another.
+/// Removes the terms that use a class from the table, under their current signatures,
+/// before the class is united with another.
 static void unkey_uses(eg_explainer *explainer, uint32_t root) {
   for (uint32_t use = explainer->vertices.data[root].uses; use != EG_VERTEX_NONE;
        use = explainer->uses.data[use].next) {
@@ -428,7 +428,7 @@ static void unkey_uses(eg_explainer *explainer, uint32_t root) {
   }
 }
 
-/// Enters a vertex under its signature; if a congruent vertex is there, queues the pair.
+/// Enters a term under its signature; if a congruent one is there, queues their union.
 static egraph_status key_vertex(eg_explainer *explainer, uint32_t vertex) {
   assert(!explainer->vertices.data[vertex].is_keyed);
   eg_ground term = eg_ground_at(&explainer->terms, vertex);
@@ -444,7 +444,7 @@ static egraph_status key_vertex(eg_explainer *explainer, uint32_t vertex) {
   return EGRAPH_OK;
 }
 
-/// Moves the uses of a class that is no longer a root to its root.
+/// Moves the list of terms that use a class, which is no longer a root, to its root.
 static egraph_status move_uses(eg_explainer *explainer, uint32_t from, uint32_t into) {
   eg_vertex *vertices = explainer->vertices.data;
   uint32_t use = vertices[from].uses;
@@ -542,13 +542,13 @@ egraph_status eg_explainer_add(eg_explainer *explainer, const eg_ground *term,
 // whole term anew along the position. At the end, if a term occurs twice, the steps
 // between are cut out.
 
-/// A path from the lower to the higher term number.
+/// A path of edges between two terms, from the lower to the higher term number.
 typedef struct way {
   uint32_t ends[2], bound, begin, count;
 } way;
 EG_VEC_DEFINE(way_vec, way);
 
-/// A position of the walk within a way.
+/// A position within a path (way) while the steps of an explanation are written.
 typedef struct frame {
   uint32_t way, done; // done: items passed
   uint32_t child;     // child of the current congruence
@@ -590,8 +590,8 @@ static egraph_status fill_way(writer *w, way *out) {
   return EGRAPH_OK;
 }
 
-/// Finds the way between two terms over edges below `bound`. A known way for a larger
-/// bound may use later edges; then another way is found, and both are valid.
+/// Finds a path between two terms over edges below `bound`. A known path for a larger
+/// bound may use later edges; then another path is found, and both are valid.
 static egraph_status way_between(writer *w, uint32_t a, uint32_t b, uint32_t bound,
                                  uint32_t *out) {
   way wanted = {.ends = {a < b ? a : b, a < b ? b : a}, .bound = bound};
@@ -610,7 +610,7 @@ static egraph_status way_between(writer *w, uint32_t a, uint32_t b, uint32_t bou
   return EGRAPH_OK;
 }
 
-/// Enters the way from a to b; its current term is a.
+/// Enters the path from a to b, whose steps begin at the term a.
 static egraph_status push_frame(writer *w, uint32_t a, uint32_t b, uint32_t bound) {
   frame top = {.reversed = a > b};
   uint32_t term;
@@ -630,7 +630,7 @@ static egraph_status check_room(const writer *w) {
                  out->steps.len, w->max_words);
 }
 
-/// Replaces the subterm at the position by `term` in the whole term.
+/// Replaces the subterm at the current position by `term` in the whole term.
 static egraph_status rewrite(writer *w, uint32_t term) {
   assert(w->levels.len == w->position.len + 1);
   size_t level = w->levels.len - 1;
@@ -658,7 +658,7 @@ static egraph_status write_step(writer *w, const eg_edge *edge, bool backward) {
   return check_room(w);
 }
 
-/// Enters the next child that a congruence changes, or passes the congruence.
+/// Enters the next child that a congruence changes, or steps over the congruence.
 static egraph_status enter_child(writer *w, uint32_t edge, bool backward) {
   assert(w->explainer->edges.data[edge].reason == EG_EDGE_CONGRUENCE);
   const eg_edge *e = &w->explainer->edges.data[edge];
@@ -705,8 +705,8 @@ static egraph_status write_steps(writer *w, uint32_t from, uint32_t to) {
   return EGRAPH_OK;
 }
 
-/// Cuts out cycles: after each step, continues from the last step that leaves the
-/// same term.
+/// Cuts cycles out of an explanation: after each step, continues from the last step that
+/// leaves the same term.
 static egraph_status cut_cycles(eg_explanation *e, eg_u32s *last) {
   EG_TRY(eg_u32s_resize(last, eg_ground_count(&e->terms)));
   for (size_t i = 0; i < e->steps.len; i++)
@@ -721,7 +721,7 @@ static egraph_status cut_cycles(eg_explanation *e, eg_u32s *last) {
   return EGRAPH_OK;
 }
 
-/// Packs the positions of the remaining steps.
+/// Moves the positions of the steps that remain together.
 static void compact_positions(eg_explanation *e) {
   uint32_t kept = 0;
   for (size_t i = 0; i < e->steps.len; i++) {
@@ -755,12 +755,12 @@ egraph_status eg_explainer_explain(eg_explainer *explainer, uint32_t from, uint3
 }
 
 // ---- reasons without steps ----------------------------------------------------------
-// The equations behind an equality: a path is walked edge by edge, and each congruence on
-// it adds the paths between the children, by older edges. An edge is visited once.
+// Collects the equations behind an equality. Each congruence on a path adds the paths
+// between the children, by older edges. An edge is visited once.
 
 EG_OWNER_DEFINE(eg_reasons, (eg_u32s, reasons, seen, way, stack))
 
-/// Pushes a pair of terms with the bound of its path.
+/// Pushes a pair of terms onto the stack, with the bound of the edges in their path.
 static egraph_status push_pair(eg_reasons *r, uint32_t a, uint32_t b, uint32_t bound) {
   const uint32_t pair[3] = {a, b, bound};
   return a == b ? EGRAPH_OK : eg_u32s_append(&r->stack, pair, 3);

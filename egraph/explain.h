@@ -30,8 +30,8 @@ typedef struct eg_step {
 } eg_step;
 EG_VEC_DEFINE(eg_steps, eg_step);
 
-/// A path from one term to another without repeated terms. The explanation owns all
-/// its data.
+/// A path of rewrite steps from one term to another, without repeated terms. The
+/// explanation owns all its data.
 typedef struct eg_explanation {
   eg_ground_terms terms;
   uint32_t from, to;
@@ -73,9 +73,9 @@ egraph_status eg_explainer_explain(eg_explainer *explainer, uint32_t from, uint3
                                    size_t max_words, eg_explanation *out);
 enum { EG_EXPLAIN_MAX_WORDS = 1 << 27 };
 
-/// The reasons of some equalities, without steps: the reason of each equation that the
-/// equalities use, also through congruence, once, where the steps would repeat it. The
-/// terms belong to one explainer, to which no equation is added meanwhile.
+/// The reasons of the equations behind some equalities, also of equations used through
+/// congruence, each once and without steps. The terms belong to one explainer, to which
+/// no equation is added meanwhile.
 typedef struct eg_reasons {
   eg_u32s reasons;    // each once
   eg_u32s seen;       // [edges] 1: visited

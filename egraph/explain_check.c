@@ -38,7 +38,7 @@ static bool matches_node(checker *c, const eg_equation *equation,
   return true;
 }
 
-/// Matches one side, with the variables that the other side has bound.
+/// Matches one side of an equation; variables that the other side has bound stay.
 static bool matches(checker *c, const eg_equation *equation, uint32_t root,
                     uint32_t term) {
   memset(c->found.data, 0, c->found.len * sizeof *c->found.data);
@@ -66,7 +66,7 @@ static egraph_status is_instance(checker *c, const eg_equation *equation, uint32
   return EGRAPH_OK;
 }
 
-/// Finds the subterms that a step exchanges; the rest of both terms must be the same.
+/// Finds the subterms that a step replaces; the rest of the two whole terms must agree.
 static egraph_status find_places(const checker *c, size_t number, uint32_t *out_before,
                                  uint32_t *out_after) {
   const eg_step *step = &c->explanation->steps.data[number];

@@ -1,6 +1,6 @@
-// The log is a row of words, which grows with every new class and union and never
-// changes; it is a copy, because repairs change the nodes of the engine. The number of a
-// class is the position of its entry in the row.
+// The explanation log is a row of words, which grows with every new class and union and
+// never changes; it is a copy, because repairs change the nodes of the engine. The number
+// of a class is the position of its entry in the row.
 // SPDX-License-Identifier: Apache-2.0
 #include "egraph/explain_log.h"
 

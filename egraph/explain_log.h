@@ -15,9 +15,10 @@
 #include "egraph/engine.h"
 #include "egraph/explain.h"
 
-/// Keeps a log from now on. Unions, and additions to classes, for reasons below
-/// `own_reasons` are left out: the caller keeps their equations. Fails with
-/// EGRAPH_E_ARGUMENT when the e-graph has classes already, or an analysis that unites.
+/// Keeps a log of classes and unions, for explanations, from now on, without unions
+/// and additions for reasons below `own_reasons`: the caller keeps their equations.
+/// Fails with EGRAPH_E_ARGUMENT when the e-graph has classes already, or an analysis
+/// that unites.
 egraph_status eg_engine_start_log(eg_engine *engine, uint32_t own_reasons);
 bool eg_engine_has_log(const eg_engine *engine);
 /// Return the number of unions in the log (0 without a log), and a union; the oldest
@@ -25,16 +26,17 @@ bool eg_engine_has_log(const eg_engine *engine);
 size_t eg_engine_logged_count(const eg_engine *engine);
 eg_union eg_engine_logged_at(const eg_engine *engine, size_t index);
 
-/// Appends words of the caller, which are saved and restored with the state of the
-/// e-graph, like its log. Use: the caller's own equations.
+/// Appends words of the caller (notes) to the log, which are saved and restored with the
+/// state of the e-graph. Use: the caller's own equations.
 egraph_status eg_engine_note(eg_engine *engine, const uint32_t *words, size_t count);
-/// Returns all notes, oldest first; borrowed until the next note.
+/// Returns all words of eg_engine_note, oldest first; borrowed until the next note.
 const uint32_t *eg_engine_notes(const eg_engine *engine, size_t *out_count);
-/// Removes the last `count` words.
+/// Removes the last `count` words of eg_engine_note.
 void eg_engine_forget_notes(eg_engine *engine, size_t count);
 
-/// Reads a log into an explainer; both are borrowed. It reads each entry once, so the
-/// e-graph may grow between reads, but must not go back to a saved state.
+/// Reads the log of an e-graph into an explainer; both are borrowed. It reads each class
+/// and union once, so the e-graph may grow between reads, but must not go back to a
+/// saved state.
 typedef struct eg_log_reader {
   const eg_engine *engine;
   eg_explainer *explainer;
@@ -47,9 +49,9 @@ typedef struct eg_log_reader {
 void eg_log_reader_init(eg_log_reader *reader, const eg_engine *engine,
                         eg_explainer *explainer, egraph_allocator alloc);
 void eg_log_reader_deinit(eg_log_reader *reader);
-/// Finds the term that created a class.
+/// Finds the term that created a class, and adds it to the explainer.
 egraph_status eg_log_reader_term(eg_log_reader *reader, eg_class class, uint32_t *out);
-/// States the unions of the log, with their reasons.
+/// States the unions of the log to the explainer, with their reasons.
 egraph_status eg_log_reader_state(eg_log_reader *reader);
 
 #endif

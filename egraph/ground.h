@@ -48,7 +48,8 @@ typedef struct eg_ground_copier {
 /// Initializes a copier; the caller then sets `from` and `to`.
 void eg_ground_copier_init(eg_ground_copier *copier, egraph_allocator alloc);
 void eg_ground_copier_deinit(eg_ground_copier *copier);
-/// Copies a term. O(subterms not copied before). Fails with EGRAPH_E_MEMORY.
+/// Copies a term and its subterms to the other set; *out is the copy's number. O(subterms
+/// not copied before). Fails with EGRAPH_E_MEMORY.
 egraph_status eg_ground_copy(eg_ground_copier *copier, uint32_t term, uint32_t *out);
 
 #endif

@@ -32,7 +32,7 @@ static uint64_t copy_roots(eg_engine *engine, uint64_t hash, const eg_class *fro
 
 // ---- heads ----------------------------------------------------------------------------
 
-/// Interns the term's head: *out is its number. Fails with EGRAPH_E_MEMORY.
+/// Interns a term's operator, payload and arity: *out is their number.
 static egraph_status intern_head(eg_engine *engine, const eg_term *term, uint32_t *out) {
   eg_head head = {.op = term->op, .payload = term->payload, .arity = term->arity};
   *out = engine->last_head; // the same head comes many times in a row
@@ -55,7 +55,7 @@ static bool is_head(const void *user, uint32_t id, const void *key) {
 static egraph_status reserve_op(eg_engine *engine, uint32_t op) {
   if (op < engine->ops.len) return EGRAPH_OK;
   EG_TRY(eg_op_indexes_reserve(&engine->ops, (size_t)op + 1));
-  // Makes room for marking every operator once, so that marking never allocates.
+  // Reserves memory to mark every operator once, so that marking never allocates.
   EG_TRY(eg_u32s_reserve(&engine->ops_dirty, (size_t)op + 1));
   while (engine->ops.len <= op)
     engine->ops.data[engine->ops.len++] = (eg_op_index){.first_dead = UINT32_MAX};
@@ -135,7 +135,7 @@ static bool is_sound(const eg_engine *engine, const eg_term *term, uint32_t reas
   return sound;
 }
 
-/// Fails with EGRAPH_E_ARGUMENT, naming the number that is out of range.
+/// Fails with EGRAPH_E_ARGUMENT, naming the number (operator, arity, ...) out of range.
 static egraph_status refuse_term(const eg_engine *engine, const eg_term *term,
                                  uint32_t reason) {
   if (term->op > EG_ENGINE_MAX_OP)
@@ -180,7 +180,7 @@ static egraph_status reserve_class(eg_engine *engine) {
   return eg_u32s_reserve(&engine->modify.items, engine->modify.items.len + 1);
 }
 
-/// Appends a class. Room must have been made.
+/// Appends an e-class. Memory must have been reserved.
 static uint32_t append_class(eg_engine *engine) {
   assert(engine->up.len < engine->up.cap);
   uint32_t class = (uint32_t)engine->up.len++;
@@ -195,7 +195,7 @@ static uint32_t append_class(eg_engine *engine) {
   return class;
 }
 
-/// Appends a node. Room must have been made; the term must have canonical children.
+/// Appends an e-node with canonical children. Memory must have been reserved.
 static void append_node(eg_engine *engine, const eg_term *term, uint64_t hash,
                         uint32_t head, uint32_t class, uint32_t reason) {
   assert(engine->nodes.len + eg_engine_node_words(engine, term->arity) <=
@@ -234,7 +234,7 @@ static egraph_status add_new(eg_engine *engine, uint32_t head, const eg_term *te
   return EGRAPH_OK;
 }
 
-/// Does the same as eg_engine_add, for a sound term with canonical children.
+/// Adds a term as eg_engine_add does; the term must be in range, with canonical children.
 static egraph_status add_canonical(eg_engine *engine, uint32_t head, const eg_term *term,
                                    uint64_t hash, uint32_t reason, eg_class *out_class) {
   uint32_t node;
@@ -262,13 +262,13 @@ static egraph_status check_class(const eg_engine *engine, eg_class class) {
                  engine->up.len);
 }
 
-/// Does the same as eg_engine_add_to, for a sound term with canonical children.
+/// Adds a term in range, with canonical children, to a class, as eg_engine_add_to does.
 static egraph_status add_canonical_to(eg_engine *engine, uint32_t head,
                                       const eg_term *term, uint64_t hash, eg_class class,
                                       uint32_t reason, bool *out_changed) {
   eg_class added;
   uint32_t node;
-  // Log and analysis need every class.
+  // A new term gets a class of its own: the log and the analysis need every class.
   if (engine->record || engine->analysis.data_size != 0 ||
       eg_engine_logs(engine, reason)) {
     EG_TRY(add_canonical(engine, head, term, hash, reason, &added));
@@ -298,7 +298,7 @@ egraph_status eg_engine_add_to(eg_engine *engine, const eg_term *term, eg_class 
 
 // ---- looking up -----------------------------------------------------------------------
 
-/// True when a node equals the key, after the children of both are replaced by
+/// True when a node equals the term `key`, after the children of both are replaced by
 /// their roots.
 static bool is_congruent(const void *user, uint32_t node, const void *key) {
   const eg_engine *engine = user;
@@ -330,8 +330,8 @@ bool eg_engine_find_term(const eg_engine *engine, const eg_term *term,
 
 // ---- many terms of one head ---------------------------------------------------------
 
-/// A batch with canonical children, and its hashes. The slots of its terms are being
-/// loaded into the cache.
+/// A batch of terms with canonical children, and its hashes. The hash table's slots of
+/// the terms are being loaded into the cache.
 typedef struct looked_up {
   eg_term term; // with the children of the first term
   uint32_t head;

@@ -48,7 +48,7 @@ static const eg_pattern_term *term_of(const eg_cursor *c, const eg_step *step) {
 
 // ---- starting a step ------------------------------------------------------------------
 
-/// Starts a scan. The entry of the plan visits only its part of the nodes.
+/// Starts a scan. The first step of the plan visits only its part of the nodes.
 static void start_scan(const eg_cursor *c, uint32_t at, frame *f) {
   const eg_op_index *op = &c->engine->ops.data[term_of(c, &c->plan->steps[at])->op];
   const eg_node_list *list = &op->nodes;
@@ -65,7 +65,7 @@ static void start_rise(const eg_cursor *c, uint32_t at, frame *f) {
   const eg_step *step = &c->plan->steps[at];
   const eg_op_index *op = &c->engine->ops.data[term_of(c, step)->op];
   const eg_class_record *class = &c->engine->classes.data[c->registers[step->source].id];
-  // A class can have more parents than the operator has nodes.
+  // A class can have more parents than the operator has nodes: then visit these nodes.
   if (class->parent_count > op->nodes.len)
     *f = (frame){.nodes = eg_node_list_data(&op->nodes), .count = op->nodes.len};
   else
@@ -115,7 +115,7 @@ static void start_step(const eg_cursor *c, uint32_t at) {
 
 // ---- candidates -----------------------------------------------------------------------
 
-/// True when a node is live and has the head of a step's term.
+/// True when a node with this head word is live and has the head of a step's term.
 static bool has_head(const eg_cursor *c, uint32_t at, uint32_t word) {
   if (c->heads[at] != EG_NONE)
     return (word & (EG_DEAD_BIT | EG_HEAD_MASK)) == c->heads[at];
@@ -185,7 +185,7 @@ static bool next_class(const eg_cursor *c, uint32_t at, frame *f) {
   return false;
 }
 
-/// Moves a step to its next candidate.
+/// Moves a step of the plan to its next candidate node or class.
 static bool next_candidate(eg_cursor *c, uint32_t at) {
   frame *f = &c->frames[at];
   if (f->is_rising) return next_parent(c, at, f);
@@ -299,7 +299,7 @@ static egraph_status check_search(const eg_matcher *program, const eg_engine *en
   return EGRAPH_OK;
 }
 
-/// False when the e-graph lacks a head of the pattern: then there is no match.
+/// False when the e-graph lacks an operator of the pattern: then there is no match.
 static bool has_every_head(const eg_matcher *program, const eg_engine *engine) {
   const eg_pattern *pattern = &program->pattern;
   for (uint32_t t = 0; t < pattern->term_count; t++) {
@@ -313,7 +313,7 @@ static bool has_every_head(const eg_matcher *program, const eg_engine *engine) {
   return true;
 }
 
-/// Ranges of the nodes (or classes) where a plan enters.
+/// Ranges of the nodes (or classes) that the first step of a plan visits.
 typedef struct entry {
   uint32_t made_from, made_to; // range in the operator's list of nodes
   uint32_t changed;
@@ -374,8 +374,8 @@ static bool enters_at_fresh(const eg_matcher *program, const eg_engine *engine,
   return fresh < full;
 }
 
-/// Going up from a term takes longer than going down, so such a term must have far
-/// fewer nodes.
+/// Going up from a term to its parents takes longer than going down, so a search from
+/// there must begin with far fewer nodes.
 enum { RISE_COST = 4 };
 
 static uint32_t choose_full_plan(const eg_matcher *program, const eg_engine *engine,
@@ -408,7 +408,7 @@ egraph_status eg_matcher_split(const eg_matcher *program, const eg_engine *engin
 
 // ---- the whole search -----------------------------------------------------------------
 
-/// Runs a part to its end, or to the first pause.
+/// Searches a part to its end, or to the first pause.
 static egraph_status run_part(const eg_matcher *program, const eg_engine *engine,
                               const eg_search *search, eg_part part, bool *out_paused) {
   EG_HELD(eg_cursor, cursor);

@@ -81,8 +81,8 @@ static void emit_step(compiler *c, eg_step_kind kind, uint32_t term, uint32_t so
   step->move_count = c->plan->move_count - step->first_move;
 }
 
-/// Emits look-ups of ground terms. `except` is the term where the plan enters,
-/// or UINT32_MAX.
+/// Emits look-ups of the pattern's ground terms. `except` is the term where the plan
+/// enters, or UINT32_MAX.
 static void emit_ground_terms(compiler *c, uint32_t except) {
   for (uint32_t i = 0; i < c->order_count; i++) {
     uint32_t t = c->order[i];
@@ -112,8 +112,8 @@ static void emit_agenda(compiler *c) {
   }
 }
 
-/// Finds the term nearest to `root`, below it, that has a known child: a ground child if
-/// `ground`, else one that is not ground. Leaves the path back up in `above`.
+/// Finds the nearest term below `root` that has a child with a known class: a ground
+/// child if `ground`, else a child that is not ground. Leaves the path up in `above`.
 static bool find_entry(compiler *c, uint32_t root, bool ground, uint32_t *out_term,
                        uint32_t *out_position) {
   uint32_t head = 0, tail = 0;
@@ -150,7 +150,7 @@ static void emit_rise(compiler *c, uint32_t root, uint32_t term, uint32_t positi
   }
 }
 
-/// Ways to reach a root, best first.
+/// How a root of a pattern is reached, best first.
 typedef enum entry {
   ENTRY_CLASS,  // its class is known
   ENTRY_LOOKUP, // all its children are
@@ -274,7 +274,7 @@ static bool has_free_variables(const eg_match_plan *plan) {
   return false;
 }
 
-/// Makes the plans of a program whose terms are ordered. Fails with EGRAPH_E_MEMORY.
+/// Makes the plans of a pattern whose terms are ordered. Fails with EGRAPH_E_MEMORY.
 static egraph_status make_plans(compiler *c) {
   eg_matcher *program = c->program;
   uint32_t atoms = 0;

@@ -33,7 +33,8 @@ typedef struct eg_pattern {
   uint32_t term_count;
   const uint32_t *children; // term indices
   uint32_t child_count;
-  // Term indices, one or more. A VAR root that no other term binds matches every class.
+  // Roots: indices of `terms`, at least one. A VAR root that no term binds matches
+  // all classes.
   const uint32_t *roots;
   uint32_t root_count;
   uint32_t var_count;
@@ -68,25 +69,25 @@ typedef struct eg_search {
   egraph_status (*on_match)(void *user, const eg_match *match, bool *pause);
   /// Called when a NODE term has matched: `step` counts as in eg_matcher_order; `so_far`
   /// has the nodes of this and earlier steps, the variables that are their operands, and
-  /// no roots. Returns false to skip the candidate. May be NULL.
+  /// no roots. Returns false to skip the node. May be NULL.
   bool (*is_possible)(void *user, uint32_t step, const eg_match *so_far);
   void *user;
   bool fresh_only; // only fresh matches (see eg_engine_start_epoch)
 } eg_search;
 
-/// Finds all matches on a clean engine, which stays unchanged; a pause ends the search. A
-/// match is one choice of nodes for the NODE terms and classes for the variables. Scratch
-/// memory does not grow with the number of matches. Fails with EGRAPH_E_ARGUMENT (a guard
+/// Finds all matches of a pattern on a clean engine, without changes; a pause ends the
+/// search. A match is one choice of nodes for NODE terms and classes for variables.
+/// Scratch memory does not grow with the matches. Fails with EGRAPH_E_ARGUMENT (a guard
 /// without `accept`, a dirty engine), EGRAPH_E_MEMORY, or as on_match does.
 egraph_status eg_matcher_search(const eg_matcher *program, const eg_engine *engine,
                                 const eg_search *search);
 
 // ---- searching in parts ---------------------------------------------------------------
 //
-// The parts of a search find each match once. Several threads can search them at the same
-// time, and their matches can be applied (eg_engine_add, eg_engine_unite) before the
-// others are found: until the next rebuild a search sees the engine as the last rebuild
-// left it.
+// Splits a search for matches into parts, which together find each match once. Several
+// threads can search them at the same time, and their matches can be applied
+// (eg_engine_add, eg_engine_unite) before the others are found: until the next rebuild a
+// search sees the engine as the last rebuild left it.
 
 typedef struct eg_part {
   uint32_t plan, first, count;
@@ -95,10 +96,10 @@ typedef struct eg_part {
 } eg_part;
 EG_VEC_DEFINE(eg_parts, eg_part);
 
-/// Appends parts with `candidates` first nodes each (more when there are very many
-/// nodes); none when there is no match. The search enters at the term with the fewest
-/// nodes, or, with fresh_only, at fresh nodes. Fails with EGRAPH_E_ARGUMENT (a guard
-/// without `accept`, a rebuild that failed) or EGRAPH_E_MEMORY.
+/// Splits a search: appends parts with `candidates` first nodes each (more when there are
+/// very many nodes); none when there is no match. The search enters at the term with the
+/// fewest nodes, or, with fresh_only, at fresh nodes. Fails with EGRAPH_E_ARGUMENT (a
+/// guard without `accept`, a rebuild that failed) or EGRAPH_E_MEMORY.
 egraph_status eg_matcher_split(const eg_matcher *program, const eg_engine *engine,
                                const eg_search *search, uint32_t candidates,
                                eg_parts *inout_parts);
@@ -112,11 +113,10 @@ egraph_status eg_cursor_create(egraph_allocator alloc, const eg_matcher *program
                                eg_part part, eg_cursor **out);
 void eg_cursor_destroy(eg_cursor *cursor);
 EG_HOLDER_DEFINE(eg_cursor)
-/// Runs until the part is done, on_match pauses the search, or `max_steps` steps
+/// Searches until the cursor's part is done, on_match pauses, or `max_steps` steps
 /// are made.
 egraph_status eg_cursor_run(eg_cursor *cursor, uint64_t max_steps, bool *out_done);
-/// Returns the number of candidates visited so far, a measure of work independent of
-/// the clock.
+/// Returns the number of nodes tried so far, a measure of work independent of the clock.
 uint64_t eg_cursor_looked_at(const eg_cursor *cursor);
 
 #endif

@@ -18,10 +18,10 @@
 typedef enum eg_step_kind {
   EG_STEP_SCAN, // nodes of the term's operator
   EG_STEP_BIND, // nodes of class `source`
-  // Candidates are the nodes that have class `source` at `position`: a join through the
-  // parents lists.
+  // Candidates of the step are the nodes that have class `source` as the child at
+  // `position`: a join through the parents lists.
   EG_STEP_RISE,
-  // The candidate is the node with this head and these known children: a
+  // The only candidate of the step is the node with this head and these known children: a
   // hash-cons lookup.
   EG_STEP_LOOKUP,
   EG_STEP_CLASSES // every class, into register `source`
@@ -32,8 +32,8 @@ typedef struct eg_step {
   uint32_t term;
   uint32_t source, position;
   bool is_class_known; // the term's register is compared, not set
-  // In a search for fresh matches, the node must not be fresh: another plan finds those
-  // matches.
+  // In a search for matches with a fresh node, the candidate must not be fresh: another
+  // plan finds those matches.
   bool must_be_old;
   uint32_t first_move, move_count;
   uint32_t order; // among the steps that match a term
@@ -44,7 +44,7 @@ typedef struct eg_move {
   bool is_known; // compare; otherwise set
 } eg_move;
 
-/// One order in which the terms are matched.
+/// One order in which the terms of a pattern are matched.
 typedef struct eg_match_plan {
   eg_step *steps;
   uint32_t step_count;

@@ -40,7 +40,7 @@ static void rename_nodes(const eg_engine *engine, uint32_t *nodes, uint32_t coun
     nodes[i] = new_place(engine, nodes[i]);
 }
 
-/// Drops changed nodes that have died since.
+/// Drops dead nodes from a list of changed nodes, and renames the others.
 static void rename_changed(const eg_engine *engine, eg_node_list *changed) {
   uint32_t *nodes = changed->cap == 0 ? &changed->one : changed->many, kept = 0;
   for (uint32_t i = 0; i < changed->len; i++)
@@ -113,7 +113,7 @@ static bool has_canonical_children(const eg_engine *engine, const eg_term *term)
   return true;
 }
 
-/// Kills a node. Room must have been made.
+/// Marks a node as dead. Memory must have been reserved.
 static void kill_node(eg_engine *engine, uint32_t node) {
   assert(!eg_engine_is_dead(engine, node));
   const eg_head *head = eg_engine_head(engine, node);
@@ -127,14 +127,14 @@ static void kill_node(eg_engine *engine, uint32_t node) {
                   eg_engine_root_halving(engine, eg_engine_class_word(engine, node)));
 }
 
-/// Merges `node` into `other`: they have become equal, and `other` is in the table under
-/// their common key.
+/// Merges `node` into `other`: the nodes have become equal, and `other` is in the
+/// hash-cons under their common key.
 static egraph_status merge_nodes(eg_engine *engine, uint32_t node, uint32_t other) {
   assert(node != other);
   bool changed;
   eg_class a = {eg_engine_class_word(engine, node)};
   eg_class b = {eg_engine_class_word(engine, other)};
-  // Makes room for the death below, which must not fail.
+  // Reserves memory for killing a node below, which must not fail.
   EG_TRY(eg_engine_reserve_union(engine));
   EG_TRY(eg_engine_unite(engine, a, b, EG_REASON_CONGRUENCE, &changed));
   eg_term stale = eg_engine_stored(engine, node);
@@ -191,7 +191,7 @@ static egraph_status repair_parent(eg_engine *engine, uint32_t class) {
   return EGRAPH_OK;
 }
 
-/// Makes the members of a class fresh.
+/// Marks the nodes of a class as fresh.
 static egraph_status mark_members(eg_engine *engine, uint32_t root) {
   uint32_t count;
   const uint32_t *members = eg_members_of(engine, root, &count);
@@ -202,8 +202,8 @@ static egraph_status mark_members(eg_engine *engine, uint32_t root) {
   return EGRAPH_OK;
 }
 
-/// Moves the members of a class that is no longer a root to its root; the members
-/// become fresh.
+/// Moves the nodes of a class that is no longer a root to its root, and marks them
+/// as fresh.
 static egraph_status move_members(eg_engine *engine, uint32_t class) {
   assert(engine->up.data[class] != class);
   uint32_t root = eg_engine_root_halving(engine, class);
@@ -272,7 +272,7 @@ static egraph_status modify_class(eg_engine *engine, uint32_t class) {
                           (eg_class){eg_engine_root_halving(engine, class)});
 }
 
-/// Processes the oldest item of a queue. On failure the item stays.
+/// Processes the oldest class of a queue. On failure the class stays in the queue.
 static egraph_status step_queue(eg_engine *engine, eg_queue *queue, uint8_t flag,
                                 egraph_status (*step)(eg_engine *, uint32_t)) {
   uint32_t class = queue->items.data[queue->next];

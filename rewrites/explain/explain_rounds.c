@@ -42,7 +42,7 @@ static egraph_status missing(const char *name) {
 
 // ---- nodes -----------------------------------------------------------------------
 
-/// Finds the opaque node of the start that has a result with this name.
+/// Finds the opaque node that has a result of this name in the round's first graph.
 static egraph_status find_opaque(const walk *w, const char *name,
                                  eg_graph_node_info *out) {
   eg_value value;
@@ -64,7 +64,7 @@ static const eg_attrs *given_opaque(const walk *w, const eg_graph_node_info *nod
              : eg_explained_attrs(e, eg_ground_at(&e->terms, term).children[0]);
 }
 
-/// Finds the attributes of a graph's node in the explainer, or in the explanation.
+/// Finds the attributes of a graph's node as the explainer, or the explanation, has them.
 static egraph_status attrs_in(const walk *w, const eg_graph *graph,
                               const eg_graph_node_info *node, bool is_explained,
                               const eg_attrs **out) {
@@ -76,7 +76,7 @@ static egraph_status attrs_in(const walk *w, const eg_graph *graph,
   return EGRAPH_OK;
 }
 
-/// Adds the terms of a node's results; an identity is its operand.
+/// Adds the results of a node as terms; an identity is its operand.
 static egraph_status walk_node(walk *w, const eg_graph *graph, eg_graph_node id,
                                add_term *add, eg_u32s *values) {
   eg_graph_node_info node = eg_graph_node_at(graph, id);
@@ -132,7 +132,7 @@ static egraph_status walk_graph(walk *w, const eg_graph *graph, add_term *add,
 
 // ---- from the explainer to the explanation ---------------------------------------
 
-/// Translates a weight of the start into its term there.
+/// Translates a weight of the round's start into its term of the explanation.
 static egraph_status translate_leaf(walk *w, const eg_attrs *attrs, uint32_t *out_term,
                                     bool *out_is_term) {
   eg_value value;
@@ -154,8 +154,8 @@ static egraph_status translate_opaque(const walk *w, const eg_attrs **inout_attr
   return EGRAPH_OK;
 }
 
-/// Translates a term if its operands are translated; else pushes the other operands onto
-/// the stack.
+/// Translates a term of the explainer into the explanation if its operands are
+/// translated; else pushes the other operands onto the stack.
 static egraph_status translate_one(walk *w, uint32_t term) {
   eg_ground ground = eg_ground_at(eg_tensor_explainer_terms(w->explainer), term);
   const eg_attrs *attrs = eg_tensor_egraph_attrs_at(w->round->egraph, ground.payload);
@@ -221,7 +221,7 @@ static egraph_status take_rewrite(void *user, const eg_rule *rule, const uint32_
   return eg_explained_add_step(&w->rounds->explained, rule->name, w->roots.data, count);
 }
 
-/// Adds a weight of the found graph: a weight of the start, or a value computed ahead.
+/// Adds a weight of the round's result: a weight of its start, or a value computed ahead.
 static egraph_status found_weight(walk *w, const eg_value_info *info, uint32_t *out) {
   eg_value value;
   uint32_t term;

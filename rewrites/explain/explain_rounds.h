@@ -15,7 +15,8 @@ typedef struct eg_explained_rounds {
   uint32_t noted;         // rewrites in the e-graphs of the rounds that were explained
 } eg_explained_rounds;
 
-/// Starts with the given graph. Call eg_explained_rounds_deinit after a failure, too.
+/// Starts an explanation of rounds with the given graph. Call eg_explained_rounds_deinit
+/// after a failure, too.
 egraph_status eg_explained_rounds_init(eg_explained_rounds *rounds,
                                        egraph_allocator alloc, const eg_graph *given);
 void eg_explained_rounds_deinit(eg_explained_rounds *rounds);
@@ -28,8 +29,8 @@ typedef struct eg_explained_round {
   const eg_graph *emitted;  // result of extraction
   const eg_graph *found;    // `emitted`, with weights computed ahead, which have names
 } eg_explained_round;
-/// Adds a round. Fails with EGRAPH_E_INTERNAL when an output is not known to be equal,
-/// or EGRAPH_E_MEMORY.
+/// Adds the rewrites of a round. Fails with EGRAPH_E_INTERNAL when an output is not known
+/// to be equal, or EGRAPH_E_MEMORY.
 egraph_status eg_explained_rounds_add(eg_explained_rounds *rounds,
                                       const eg_explained_round *round);
 

@@ -94,8 +94,8 @@ static bool may_use(const eg_rule *rule, eg_op op, bool with_parts) {
   return false;
 }
 
-/// True when a rule may use the operator of the spot. An operator parameter is one of
-/// several operators: one usable operator is enough.
+/// True when `rule` may use the operator at this spot of another rule. An operator
+/// parameter is one of several operators: one usable operator is enough.
 static bool may_use_spot(const eg_rule *rule, const eg_rule_schema *schema,
                          const eg_rule_spot *spot, bool with_parts) {
   if (spot->parameter == EG_RULE_NONE) return may_use(rule, spot->op, with_parts);

@@ -6,8 +6,8 @@
 
 #include "rewrites/lab/basis/owned.h"
 
-/// Creates a set that checks the rules of each text it reads: their layouts and, after
-/// eg_rules_set_verified, their values. Fails with EGRAPH_E_MEMORY.
+/// Creates a set of rules that checks the rules of each text it reads: their layouts and,
+/// after eg_rules_set_verified, their values. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_rules_create_checked(const egraph_allocator *alloc, eg_rules **out);
 
 /// Reads a text into a new checked set. *out is NULL when the text has no rule or cannot
@@ -18,8 +18,8 @@ egraph_status eg_rules_try_text(egraph_allocator alloc, const char *file,
 egraph_status eg_rules_copy_all_on(const eg_rules *rules, egraph_allocator alloc,
                                    eg_rules **out);
 /// True when `other`, or one of its cases, has only operators of `rule` or, `with_parts`,
-/// operators that take values apart and put them together. Rules with other operators
-/// seldom help, and fill the e-graph.
+/// operators that split and join tensors. Rules with other operators seldom help, and
+/// fill the e-graph.
 bool eg_rule_is_over(const eg_rule *rule, const eg_rule *other, bool with_parts);
 
 /// Adds rules that say which operators commute, as axioms: generated terms use one order

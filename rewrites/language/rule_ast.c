@@ -64,8 +64,8 @@ const eg_rule_expr *eg_rule_call_of(const eg_rule *rule, uint32_t expr,
   return at->form == EG_RULE_EXPR_CALL && at->function == function ? at : NULL;
 }
 
-// True when the expression, or an expression within it, is such a call. Recurses at most
-// as deep as the reader allows.
+// True when the expression, or an expression within it, calls `function`. Recurses at
+// most as deep as the reader allows.
 bool eg_rule_calls(const eg_rule *rule, uint32_t expr, eg_rule_function function) {
   const eg_rule_expr *at = &rule->exprs[expr];
   bool is = eg_rule_call_of(rule, expr, function) != NULL;

@@ -42,7 +42,7 @@ typedef struct eg_rule_value {
 
 #define EG_RULE_NONE UINT32_MAX
 
-// Functions of expressions: EG_RULE_FN_<ID>.
+// Functions in expressions of rules: EG_RULE_FN_<ID>.
 #define EG_RULE_FUNCTION(ID, ...) EG_RULE_FN_##ID,
 typedef enum eg_rule_function {
 #include "rewrites/language/rule_functions.def"
@@ -72,7 +72,7 @@ typedef enum eg_rule_slot_form {
   EG_RULE_SLOT_ANY      // patterns only
 } eg_rule_slot_form;
 
-/// One attribute of a term.
+/// One attribute slot of a term in a rule.
 typedef struct eg_rule_slot {
   eg_rule_slot_form form;
   eg_attr literal;
@@ -103,24 +103,24 @@ typedef struct eg_rule_var {
   uint32_t pattern_var; // number in the engine's pattern; else EG_RULE_NONE
 } eg_rule_var;
 
-/// `(let var ...)`: an expression, or the terms [first_term, term], of which
-/// `term` is the whole.
+/// A clause `(let var ...)`: an expression, or the terms [first_term, term], of which
+/// `term` is the root.
 typedef struct eg_rule_let {
   uint32_t var;
   bool is_term;
   uint32_t expr, first_term, term;
 } eg_rule_let;
 
-/// One root of a side: its terms are [first_term, term].
+/// One root of a rule's side: its terms are [first_term, term].
 typedef struct eg_rule_root {
   uint32_t first_term, term;
 } eg_rule_root;
 
-/// The most axes that a rule can name, and the largest degree of an axis.
+/// The most mesh axes that a rule can name, and the largest size of such an axis.
 enum { EG_RULE_MAX_AXES = 3, EG_RULE_MAX_DEGREE = 1024 };
 
 /// A parallel operator around a term. It is not a term of the rule: it says how the value
-/// is distributed on a mesh. That is verified (layout_check.h) and has no other effect.
+/// is distributed on a mesh, which is verified (layout_check.h) and has no other effect.
 typedef struct eg_rule_move {
   uint32_t term; // term whose value it moves
   eg_parallel_kind kind;
@@ -131,7 +131,7 @@ typedef struct eg_rule_move {
   uint32_t line, column;
 } eg_rule_move;
 
-/// An axis of the mesh that parallel operators name.
+/// An axis of the mesh, to which parallel operators refer.
 typedef struct eg_rule_axis {
   const char *name; // "": no name is given
   uint32_t degree;  // 0: any
@@ -140,11 +140,11 @@ typedef struct eg_rule_axis {
 /// Parameters of a rule (rule_schema.h).
 typedef struct eg_rule_schema eg_rule_schema;
 
-/// One direction of a `rule` form, or of the first case of a form with parameters.
+/// One direction of a `(rule ...)` form, or of the first case of a form with parameters.
 typedef struct eg_rule {
   const char *name, *source, *file;
   uint32_t line;
-  // The form has both directions; the other direction is the next or previous rule.
+  // The rule holds in both directions; the other direction is the next or previous rule.
   bool both_ways;
   bool reversed; // this is the second direction
   bool enabled;
@@ -153,7 +153,7 @@ typedef struct eg_rule {
   bool spreads;     // associative, but NaN and infinities reach more results than before
   const char *key;  // canonical text with renamed variables: equal keys, equal rules
   const char *parallel_key; // key with the parallel operators, which `key` leaves out
-  // Both sides are the same term when parallel operators are removed.
+  // Both sides of the rule are the same term when parallel operators are removed.
   bool implied;
   // Name of the rule that this rule equals without parallel operators, or NULL.
   const char *known_as;
@@ -185,7 +185,7 @@ static inline bool eg_rule_is_implied(const eg_rule *rule) {
 /// Finds the parallel operators around a term, the moves [*out_begin, result).
 uint32_t eg_rule_moves_of(const eg_rule *rule, uint32_t term, uint32_t *out_begin);
 
-/// A `test` form.
+/// A tensor that a `(test ...)` form gives.
 typedef struct eg_rule_given {
   const char *name; // with the '?'
   const char *type_text;
@@ -213,12 +213,12 @@ typedef struct eg_rule_test {
   uint32_t claim_count;
 } eg_rule_test;
 
-/// Returns the expression if it calls `function`, else NULL.
+/// Returns the call if expression `expr` calls `function`, else NULL.
 const eg_rule_expr *eg_rule_call_of(const eg_rule *rule, uint32_t expr,
                                     eg_rule_function function);
 /// True when the expression, or one within it, calls `function`.
 bool eg_rule_calls(const eg_rule *rule, uint32_t expr, eg_rule_function function);
-/// Returns the variable if the expression is one, else EG_RULE_NONE.
+/// Returns the variable if expression `expr` is one, else EG_RULE_NONE.
 uint32_t eg_rule_var_of(const eg_rule *rule, uint32_t expr);
 /// Return the expression, or the term, that `let` gives a variable, or EG_RULE_NONE.
 uint32_t eg_rule_let_expr(const eg_rule *rule, uint32_t var);
@@ -236,12 +236,12 @@ typedef struct eg_rule_function_info {
 const eg_rule_function_info *eg_rule_function_info_of(eg_rule_function function);
 bool eg_rule_function_find(const char *name, eg_rule_function *out);
 
-/// Returns "exact" and so on; NULL for an unknown number.
+/// Returns the name of a class of rules: "exact" and so on; NULL for an unknown number.
 const char *eg_rule_class_name(egraph_math math);
-/// Finds the class with a name. False when the name is unknown.
+/// Finds the class of rules ("exact", ...) with a name. False when the name is unknown.
 bool eg_rule_class_find(const char *name, egraph_math *out);
 
-/// Appends an expression of a rule.
+/// Appends an expression of a rule as text.
 egraph_status eg_rule_print_expr(eg_text *text, const eg_rule *rule, uint32_t expr);
 
 #endif

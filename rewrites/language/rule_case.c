@@ -1,6 +1,6 @@
-// Makes cases. A case of a rule with parameters is its form with values in place of the
-// parameters, read like any other form. This file writes cases, lists all or sample
-// cases, and compares them with other rules.
+// Makes cases of rules with parameters. A case is the form of the rule with values in
+// place of the parameters, read like any other form. This file writes cases, lists all or
+// sample cases, and compares them with other rules.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/language/rule_schema.h"
 
@@ -26,7 +26,7 @@ bool eg_rule_has_sequence(const eg_sexpr *expr) {
   return has;
 }
 
-/// True for (operators ...) and (least ...), which no case has.
+/// True for the clauses (operators ...) and (least ...), which cases do not contain.
 static bool is_parameter_clause(const eg_sexpr *clause) {
   return eg_sexpr_is_form(clause, "operators") || eg_sexpr_is_form(clause, "least");
 }
@@ -63,7 +63,7 @@ eg_op eg_rule_spot_op(const eg_rule_spot *spot, const uint32_t *values) {
   return spot->parameter == EG_RULE_NONE ? spot->op : (eg_op)values[spot->parameter];
 }
 
-/// True when the operator of a spot can have the number of operands that `values` gives.
+/// True when an operator of a rule can have the number of operands that `values` gives.
 static bool is_spot_legal(const eg_rule_schema *schema, const eg_rule_spot *spot,
                           const uint32_t *values) {
   const eg_op_info *info = eg_op_info_of(eg_rule_spot_op(spot, values));
@@ -83,7 +83,8 @@ bool eg_rule_case_is_legal(const eg_rule_schema *schema, const uint32_t *values)
   return true;
 }
 
-/// Chooses the first operator that a parameter can be with the lengths in `values`.
+/// Chooses the first operator that a parameter can be with the lengths of sequences
+/// in `values`.
 static bool choose_operator(const eg_rule_schema *schema, uint32_t parameter,
                             uint32_t *values) {
   const eg_rule_parameter *p = &schema->parameters[parameter];
@@ -141,7 +142,7 @@ static uint32_t length_written(const writing *w, const eg_sexpr *expr) {
   return 0;
 }
 
-/// Sets the text of `out` to two texts, joined.
+/// Sets the text of `out` to the texts `first` and `second`, joined.
 static egraph_status write_joined(const writing *w, eg_sexpr *out, const char *first,
                                   size_t first_length, const char *second) {
   char text[512];
@@ -346,7 +347,7 @@ static void set_counts(const eg_rule_schema *schema, uint32_t count, uint32_t *v
     if (schema->parameters[i].operators == NULL) values[i] = count;
 }
 
-/// Adds a case with the first legal number of elements from `count` on.
+/// Adds a case of the rule with the first legal number of elements from `count` on.
 static egraph_status add_with_count(const eg_rule *rule, uint32_t count, uint32_t *values,
                                     eg_u32s *out) {
   for (uint32_t tries = 0; tries <= EG_RULE_SAMPLE_COUNT; tries++) {
@@ -392,7 +393,8 @@ static egraph_status add_case_product(const eg_rule *rule, const uint32_t *choic
   return EGRAPH_OK;
 }
 
-/// Returns the most operands of any operator that a spot can be; UINT32_MAX: any number.
+/// Returns the most operands of an operator (spot) in a rule with parameters, over all
+/// that a parameter can be; UINT32_MAX: any number.
 static uint32_t most_operands(const eg_rule_schema *schema, const eg_rule_spot *spot) {
   if (spot->parameter == EG_RULE_NONE)
     return (uint32_t)eg_op_info_of(spot->op)->max_inputs;
@@ -405,8 +407,7 @@ static uint32_t most_operands(const eg_rule_schema *schema, const eg_rule_spot *
   return most;
 }
 
-/// Returns the most elements that a sequence can have as operands of the operators
-/// around it.
+/// Returns the most elements that a sequence can have as operands of its operators.
 static uint32_t most_elements(const eg_rule_schema *schema, uint32_t parameter) {
   uint32_t most = UINT32_MAX;
   for (uint32_t i = 0; i < schema->spot_count && parameter != schema->sides; i++) {
@@ -418,8 +419,8 @@ static uint32_t most_elements(const eg_rule_schema *schema, uint32_t parameter) 
   return most;
 }
 
-/// Sets the number of choices of each parameter, of a sequence all numbers of elements.
-/// Returns their product, or more than EG_RULE_MAX_CASES.
+/// Sets the number of choices of each parameter (for a sequence, of its lengths). Returns
+/// their product, or more than EG_RULE_MAX_CASES.
 static uint64_t count_choices(const eg_rule_schema *schema, uint32_t *out) {
   uint64_t product = 1;
   for (uint32_t i = 0; i < schema->parameter_count && product <= EG_RULE_MAX_CASES; i++) {
@@ -498,7 +499,7 @@ static egraph_status check_cases(const eg_rule_source_text *from, const eg_rule 
   return EGRAPH_OK;
 }
 
-/// Counts the choices of operators, at most one more than EG_RULE_MAX_CASES.
+/// Counts combinations of the operators of parameters, up to EG_RULE_MAX_CASES + 1.
 static uint32_t operator_choices(const eg_rule_schema *schema) {
   uint64_t choices = 1;
   for (uint32_t i = 0; i < schema->parameter_count && choices <= EG_RULE_MAX_CASES; i++)

@@ -54,7 +54,7 @@ static egraph_status find_value(const expansion *e, const binding *env,
                        (int)length, name, (int)length, name);
 }
 
-/// Copies a word such as "matmul$kind-$act" with the texts of the values.
+/// Copies a word such as "matmul$kind-$act", with values in place of the names after $.
 static egraph_status copy_text(expansion *e, const binding *env, const eg_sexpr *from,
                                eg_sexpr *out) {
   EG_LOCAL(eg_text, text, e->arena->alloc);
@@ -125,7 +125,7 @@ static egraph_status copy_expression(expansion *e, const binding *env,
 static egraph_status expand_form(expansion *e, const binding *env, const eg_sexpr *form,
                                  uint32_t depth);
 
-/// Binds the names of a tuple to its values, one after the other, then copies the body.
+/// Binds the names of a `for` tuple to its values, one by one, then copies the body.
 static egraph_status expand_tuple(expansion *e, const binding *env, const eg_sexpr *loop,
                                   const eg_sexpr *tuple, uint32_t bound, uint32_t depth) {
   const eg_sexpr *names = &loop->children[1];

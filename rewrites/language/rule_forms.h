@@ -22,10 +22,10 @@ egraph_status eg_rule_read_plain(const eg_rule_source_text *from, const eg_sexpr
 egraph_status eg_rule_test_read(const eg_rule_source_text *from, const eg_sexpr *form,
                                 eg_rule_test *out);
 
-/// Appends the canonical text of the form that a rule, the first direction, comes from.
+/// Appends the canonical text of a `(rule ...)` form; `rule` is its first direction.
 egraph_status eg_rule_print(eg_text *text, const eg_rule *rule);
 egraph_status eg_rule_test_print(eg_text *text, const eg_rule_test *test);
-/// Appends the text by which rules are compared: with variables renamed, without names
+/// Appends the text by which equal rules are found: with variables renamed, without names
 /// and sources; with parallel operators if `parallel`.
 egraph_status eg_rule_print_key(eg_text *text, const eg_rule *rule, bool parallel);
 /// Sets *out when both sides are the same terms without their parallel operators.

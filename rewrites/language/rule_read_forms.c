@@ -179,7 +179,7 @@ static egraph_status read_direction(eg_rule_reader *reader, const eg_sexpr *form
   return check_patterns(reader, left, rule);
 }
 
-/// Reads (class NAME), or (class associative spreads).
+/// Reads the clause (class NAME), or (class associative spreads), of a rule.
 static egraph_status read_rule_class(const char *file, const eg_sexpr *clause,
                                      eg_rule *rule) {
   rule->math = EGRAPH_MATH_ASSOCIATIVE;

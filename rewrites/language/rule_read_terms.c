@@ -74,8 +74,8 @@ static bool is_literal(const eg_sexpr *expr) {
   return true;
 }
 
-/// Makes an equation canonical, as the pool of attributes does, so that it matches for
-/// any names of its indices.
+/// Makes an einsum equation canonical, as the pool of attributes does, so that it matches
+/// for any names of its indices.
 static egraph_status read_equation(eg_rule_reader *reader, eg_attr *inout) {
   char text[EG_EINSUM_TEXT];
   EG_TRY(eg_einsum_check(inout->text));
@@ -242,9 +242,9 @@ static bool has_negative(const eg_attr *attr) {
   return false;
 }
 
-/// Checks axes. Graphs count axes from the front, so a pattern with an axis counted from
-/// the end matches nothing. On a right side `axis` is recounted when the term is built,
-/// but `axes` is not.
+/// Checks the axis attributes of a term. Graphs count axes from the front, so a pattern
+/// with an axis counted from the end matches nothing. On a right side `axis` is recounted
+/// when the term is built, but `axes` is not.
 static egraph_status check_axes(eg_rule_reader *reader, const eg_sexpr *expr,
                                 const node_parts *parts) {
   const eg_op_info *info = eg_op_info_of(parts->op);
@@ -474,7 +474,7 @@ static egraph_status gather_attrs(const eg_rule_reader *reader, const eg_sexpr *
 
 // ---- expressions ------------------------------------------------------------------
 
-/// Declares the variables of an expression that occur nowhere else in the rule.
+/// Declares a parallel operator's variables that occur nowhere else in the rule.
 static egraph_status declare_layout_vars(eg_rule_reader *reader, const eg_sexpr *expr) {
   if (eg_rule_is_variable(expr)) {
     uint32_t var;

@@ -211,7 +211,7 @@ typedef struct joined {
   bool has_any;
 } joined;
 
-/// Finds the kind of a letter of rule_functions.def. False for letters of several kinds.
+/// Finds the kind of value of a letter in rule_functions.def; false if it means several.
 static bool find_letter(char letter, eg_rule_kind *out) {
   static const struct {
     char letter;

@@ -1,5 +1,5 @@
-// Finds the parameters of a form first, then the operators of both sides, and reads the
-// first case.
+// Finds the parameters in the form of a rule, then the operators of both sides, and reads
+// the first case.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/language/rule_schema.h"
 
@@ -26,8 +26,8 @@ static const struct {
 };
 enum { OPERATOR_SETS = sizeof operator_sets / sizeof *operator_sets };
 
-/// True when an operator is in a set. Identities are in no set, because other rules
-/// remove them.
+/// True when an operator is in a named set of operators, such as `unary`. Identities are
+/// in no set, because other rules remove them.
 static bool is_in_set(const eg_op_info *info, eg_op op, uint32_t set) {
   return (info->flags & operator_sets[set].flags) != 0 && op != EG_OP_IDENTITY &&
          info->min_inputs >= operator_sets[set].least &&
@@ -63,8 +63,8 @@ typedef struct scan {
   eg_rule_parameter parameters[EG_RULE_MAX_PARAMETERS];
   uint32_t parameter_count;
   const char *sequences[MOST_SEQUENCES];
-  // While scanning, the number of another sequence of the same length; at the end,
-  // a parameter.
+  // While scanning, the number of another sequence of the same length; at the end, the
+  // parameter that is its length.
   uint32_t lengths[MOST_SEQUENCES];
   uint32_t sequence_count;
   spot_list spots;
@@ -143,7 +143,7 @@ static egraph_status too_many(const scan *s, const eg_sexpr *at) {
                        EG_RULE_MAX_PARAMETERS, MOST_SEQUENCES);
 }
 
-/// Reads (operators ?f NAME ... (without NAME ...)).
+/// Reads (operators ?f NAME ... (without NAME ...)), the choices of a parameter.
 static egraph_status scan_operators(scan *s, const eg_sexpr *clause) {
   if (clause->count < 3 || !eg_rule_is_variable(&clause->children[1]) ||
       eg_rule_is_sequence(&clause->children[1]) ||
@@ -160,7 +160,7 @@ static egraph_status scan_operators(scan *s, const eg_sexpr *clause) {
   return keep_operators(s, clause, &list, &without);
 }
 
-/// Numbers the sequences. Sequences in one `each` have the same length as the first one.
+/// Numbers the sequences (?x...). Sequences in one `each` have the length of the first.
 static egraph_status scan_sequences(scan *s, const eg_sexpr *expr, bool in_each,
                                     uint32_t *inout_first) {
   if (eg_rule_is_sequence(expr)) {
@@ -192,7 +192,7 @@ static egraph_status scan_sequences(scan *s, const eg_sexpr *expr, bool in_each,
   return EGRAPH_OK;
 }
 
-/// Makes lengths parameters, in the order of their first sequences.
+/// Makes the lengths of sequences parameters, in the order of their first sequences.
 static egraph_status number_lengths(scan *s, const eg_sexpr *form) {
   uint32_t parameter_of[MOST_SEQUENCES];
   for (uint32_t i = 0; i < s->sequence_count; i++) {
@@ -211,7 +211,7 @@ static egraph_status number_lengths(scan *s, const eg_sexpr *form) {
   return EGRAPH_OK;
 }
 
-/// Reads (least 2 ?x...).
+/// Reads the clause (least 2 ?x...), the least length of a sequence.
 static egraph_status scan_least(scan *s, const eg_sexpr *clause) {
   int64_t least;
   bool is_whole = clause->count == 3 && clause->children[1].kind == EG_SEXPR_ATOM &&
@@ -238,7 +238,7 @@ static uint32_t length_of(const scan *s, const eg_sexpr *expr) {
 
 // ---- operators of both sides --------------------------------------------------------
 
-/// The place of a term in the form.
+/// The position of a term in the form of a rule.
 typedef struct position {
   bool is_left;
   uint32_t each;  // the length of the `each` around the term, or EG_RULE_NONE
@@ -248,7 +248,8 @@ typedef struct position {
 
 static egraph_status scan_term(scan *s, const eg_sexpr *expr, position at);
 
-/// Notes the operands of a term. Its spot, number `above`, may move meanwhile.
+/// Records the operands of a term under number `above` of the list of operators, which
+/// may move meanwhile.
 static egraph_status scan_operands(scan *s, const eg_sexpr *expr, position at,
                                    uint32_t above) {
   eg_rule_sum operands = {.fixed = 0};
@@ -272,7 +273,7 @@ static egraph_status scan_operands(scan *s, const eg_sexpr *expr, position at,
   return EGRAPH_OK;
 }
 
-/// Records the operators of a side. Skips unknown operators, which reading a
+/// Records the operators of a side of a rule. Skips unknown operators, which reading a
 /// case reports.
 static egraph_status scan_term(scan *s, const eg_sexpr *expr, position at) {
   if (expr->text != NULL) {
@@ -372,7 +373,7 @@ static egraph_status keep_schema(const scan *s, const eg_sexpr *form,
   return EG_RULE_KEEP(arena, s->spots, &out->spots);
 }
 
-/// Makes the key of a rule with parameters differ from the keys of all others.
+/// Makes the key (for comparing rules) of a rule with parameters differ from all others.
 static egraph_status mark_key(const eg_rule_source_text *from, const char **inout_key) {
   EG_LOCAL(eg_text, text, from->scratch);
   EG_TRY(eg_text_printf(&text, "cases of %s", *inout_key));

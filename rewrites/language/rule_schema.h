@@ -17,7 +17,7 @@ enum {
 
 typedef struct eg_rule_parameter {
   const char *name; // ?f, or the first of the sequences with this length
-  // Operators that ?f may be; NULL: the parameter is a number of elements.
+  // Operators that the parameter ?f may be; NULL: the parameter is a number of elements.
   const eg_op *operators;
   uint32_t operator_count;
   uint32_t least; // elements
@@ -28,7 +28,7 @@ typedef struct eg_rule_sum {
   uint32_t fixed, times[EG_RULE_MAX_PARAMETERS];
 } eg_rule_sum;
 
-/// An operator of one of the sides.
+/// An operator of a side of a rule with parameters.
 typedef struct eg_rule_spot {
   bool is_left;
   uint32_t parameter; // the operator variable; EG_RULE_NONE: `op`
@@ -56,7 +56,7 @@ bool eg_rule_form_is_schema(const eg_sexpr *form);
 /// True when all operators can have the numbers of operands that `values` gives: per
 /// parameter the operator or the number.
 bool eg_rule_case_is_legal(const eg_rule_schema *schema, const uint32_t *values);
-/// Computes a sum in a case.
+/// Computes a sum of parameters for the parameters' values in a case.
 uint32_t eg_rule_sum_of(const eg_rule_sum *sum, uint32_t parameter_count,
                         const uint32_t *values);
 eg_op eg_rule_spot_op(const eg_rule_spot *spot, const uint32_t *values);
@@ -74,11 +74,12 @@ egraph_status eg_rule_cases_sample(const eg_rule *rule, eg_u32s *out, bool *out_
 enum { EG_RULE_LARGE_COUNTS = 8 };
 egraph_status eg_rule_cases_sample_large(const eg_rule *rule, eg_u32s *out);
 
-/// True when `rule` equals a case of a rule with parameters. Fails with EGRAPH_E_MEMORY.
+/// Sets *out to true when `rule` equals a case of a rule with parameters. Fails
+/// with EGRAPH_E_MEMORY.
 egraph_status eg_rule_cases_have(const eg_rule *with_parameters, const eg_rule *rule,
                                  egraph_allocator alloc, bool *out);
-/// Reads the sample cases. Fails as eg_rule_read, and when there are more than
-/// EG_RULE_MAX_CASES choices of operators.
+/// Checks that the sample cases of a rule can be read. Fails as eg_rule_read, and when
+/// there are more than EG_RULE_MAX_CASES choices of operators.
 egraph_status eg_rule_cases_check(const eg_rule *rule, egraph_allocator alloc);
 
 /// True for an atom that spells a sequence, ?x...
@@ -87,15 +88,16 @@ bool eg_rule_is_sequence(const eg_sexpr *expr);
 bool eg_rule_is_each(const eg_sexpr *expr);
 /// True when the expression contains a sequence or (each ...).
 bool eg_rule_has_sequence(const eg_sexpr *expr);
-/// Finds the number of a sequence, or EG_RULE_NONE.
+/// Returns the number of the sequence `name` among `sequences`, or EG_RULE_NONE.
 uint32_t eg_rule_find_sequence(const char *const *sequences, uint32_t count,
                                const char *name);
 
-/// Reads a case, and gives it the name of the form. Fails as eg_rule_read.
+/// Reads the case of a rule with these parameter values, and gives it the name of the
+/// form. Fails as eg_rule_read.
 egraph_status eg_rule_case_read(const eg_rule_source_text *from,
                                 const eg_rule_schema *schema, const uint32_t *values,
                                 bool reversed, eg_rule *out);
-/// Chooses the values of the first legal case. False when no case is legal.
+/// Finds the parameter values of the first legal case. False when no case is legal.
 bool eg_rule_case_choose(const eg_rule_schema *schema, uint32_t *out);
 
 #endif

@@ -64,13 +64,13 @@ static bool find_name(const rule_index *index, const char *name, uint32_t *out) 
   return eg_flatmap_find(&index->names, hash_text(name), name, same_name, index, out);
 }
 
-// Finds the rule with the same key, in which variables are renamed.
+// Finds the rule with the same key (its text with variables renamed).
 static bool find_equal(const rule_index *index, const eg_rule *rule, uint32_t *out) {
   const char *key = key_in_index(index, rule);
   return eg_flatmap_find(&index->keys, hash_text(key), key, same_key, index, out);
 }
 
-// Adds a copy in the arena. Neither name nor key may be in use.
+// Adds a copy of a rule, in the arena. Neither its name nor its key may be in use.
 static egraph_status add_to_index(rule_index *index, eg_arena *arena,
                                   const eg_rule *rule) {
   eg_rule *kept;
@@ -203,8 +203,8 @@ static egraph_status note_shipped(eg_rules *rules, const eg_rule *rule, uint32_t
   return add_to_index(&rules->implied, &rules->arena, &known);
 }
 
-/// Finds the rule that equals `rule`, or has a case that does; EG_RULE_NONE: there
-/// is none.
+/// Finds the rule of the set that equals `rule`, or has a case that does; EG_RULE_NONE:
+/// there is none.
 static egraph_status find_saying(const eg_rules *rules, const eg_rule *rule,
                                  uint32_t *out) {
   bool is_there = find_equal(&rules->rules, rule, out);
@@ -284,7 +284,7 @@ static rules_mark mark_rules(const eg_rules *rules) {
                       .tests = rules->tests.len};
 }
 
-/// Removes everything that a failed text has added.
+/// Removes all rules and tests that a text has added before reading it failed.
 static void shrink_rules(eg_rules *rules, rules_mark to) {
   assert(to.rules <= rules->rules.list.len && to.implied <= rules->implied.list.len);
   assert(to.tests <= rules->tests.len);
@@ -563,7 +563,8 @@ egraph_status eg_rule_cases_get(eg_rule_cases *cases, uint32_t rule,
   return case_list_push(&cases->list, made);
 }
 
-/// Reads values such as "relu:3". False when they are no values of the parameters.
+/// Reads a case's parameter values, such as "relu:3". False when the rule has no
+/// such case.
 static bool parse_values(const eg_rule_schema *schema, const char *text, uint32_t *out) {
   for (uint32_t i = 0; i < schema->parameter_count; i++) {
     char word[64];

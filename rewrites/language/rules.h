@@ -40,18 +40,18 @@ bool eg_rule_answers_to(const eg_rule *rule, const char *name);
 /// second direction, or the stem of a file (all its rules). Fails with EGRAPH_E_ARGUMENT
 /// when the name is unknown.
 egraph_status eg_rules_enable(eg_rules *rules, const char *name, bool on);
-/// Appends the canonical form; parse(print(rules)) prints identically.
+/// Appends the canonical text of all rules; parsed and printed again, it is the same.
 egraph_status eg_rules_print(const eg_rules *rules, eg_text *out);
 
-/// The checks of rules that a user adds: rewrites/lab/rule_checks.h.
+/// The checks of rules that a user adds; rewrites/lab/rule_checks.h has them.
 typedef struct eg_rule_checks {
   /// Checks the layouts that a rule with parallel operators states.
   egraph_status (*layouts)(const egraph_allocator *alloc, const eg_rule *rule);
-  /// Checks that rules and tests from these numbers on hold.
+  /// Checks that rules and tests from numbers first_rule and first_test on hold.
   egraph_status (*hold)(const eg_rules *rules, uint32_t first_rule, uint32_t first_test);
 } eg_rule_checks;
-/// Borrows the checks. Without checks (NULL, the initial value) only shipped texts may
-/// have parallel operators, and no rule is verified.
+/// Sets the checks of rules, which are borrowed. Without checks (NULL, the initial value)
+/// only shipped texts may have parallel operators, and no rule is verified.
 void eg_rules_set_checks(eg_rules *rules, const eg_rule_checks *checks);
 /// Sets if texts that are read from now on are verified: a few instances of each rule and
 /// all tests, in milliseconds a rule. Initially false; without checks it must stay false.
@@ -66,7 +66,7 @@ egraph_status eg_rules_load(eg_rules *rules, const char *path);
 /// of explore-*.rules off: they only make variants.
 egraph_status eg_rules_add_builtin(eg_rules *rules);
 
-/// The cases of a set of rules; each case is read when it is first needed.
+/// The cases of rules with parameters of a set; each is read when it is first needed.
 typedef struct eg_rule_cases eg_rule_cases;
 egraph_status eg_rule_cases_create(egraph_allocator alloc, const eg_rules *rules,
                                    eg_rule_cases **out);
@@ -77,8 +77,8 @@ size_t eg_rule_cases_bytes(const eg_rule_cases *cases);
 /// as `cases`. *out is NULL when the case would be malformed. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_rule_cases_get(eg_rule_cases *cases, uint32_t rule,
                                 const uint32_t *values, const eg_rule **out);
-/// Finds a rule, or a case, by name; *out_rule: its number in the set. *out is NULL when
-/// there is none.
+/// Finds a rule of the set, or a case of one, by name; *out_rule is the rule's number in
+/// the set. *out is NULL when there is none.
 egraph_status eg_rule_cases_find(eg_rule_cases *cases, const char *name,
                                  uint32_t *out_rule, const eg_rule **out);
 

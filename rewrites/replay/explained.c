@@ -55,7 +55,7 @@ const eg_attrs *eg_explained_attrs(const eg_explained *explained, uint32_t term)
 
 // ---- printing --------------------------------------------------------------------
 
-/// Numbers the needed terms in their order, from 1; other terms get 0.
+/// Numbers the terms of the explanation that are needed, from 1; other terms get 0.
 static egraph_status number_terms(const eg_explained *e, eg_u32s *out) {
   uint32_t count = eg_ground_count(&e->terms), next = 0;
   EG_TRY(eg_u32s_resize(out, count));
@@ -158,7 +158,7 @@ static egraph_status read_attr(reader *r, const eg_sexpr *expr, eg_op op, uint16
   return fail_at(r, expr, eg_attr_parse(&r->arena, op, slot, eg_text_of(&r->text), out));
 }
 
-/// Reads ":name value" pairs; *out_first: the first operand.
+/// Reads ":name value" pairs of a term; *out_first is the position of its first operand.
 static egraph_status read_attrs(reader *r, const eg_sexpr *form, eg_attr_list *list,
                                 uint32_t *out_first) {
   const eg_op_info *op = eg_op_info_of(list->op);

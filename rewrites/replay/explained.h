@@ -41,17 +41,18 @@ typedef struct eg_explained {
 
 egraph_status eg_explained_init(eg_explained *explained, egraph_allocator alloc);
 void eg_explained_deinit(eg_explained *explained);
-/// Adds a term, new or not, and returns its number in *out. Fails with EGRAPH_E_MEMORY.
+/// Adds a term to an explanation, new or not; *out is its number. Fails
+/// with EGRAPH_E_MEMORY.
 egraph_status eg_explained_add(eg_explained *explained, const eg_attrs *attrs,
                                const uint32_t *operands, uint32_t count, uint32_t *out);
 egraph_status eg_explained_add_constant(eg_explained *explained, uint32_t of,
                                         uint32_t *out);
 egraph_status eg_explained_add_step(eg_explained *explained, const char *rule,
                                     const uint32_t *roots, uint32_t count);
-/// Returns the attributes of a term; NULL for a constant.
+/// Returns the attributes of a term of an explanation; NULL for a constant.
 const eg_attrs *eg_explained_attrs(const eg_explained *explained, uint32_t term);
 
-/// Appends the text, with the terms that steps and outputs need.
+/// Appends the text of an explanation, with the terms that its steps and outputs need.
 egraph_status eg_explained_print(const eg_explained *explained, eg_text *out);
 /// Reads a text into an empty explanation. Fails with EGRAPH_E_PARSE "file:line:col:
 /// what", or EGRAPH_E_MEMORY.

@@ -17,7 +17,8 @@ typedef struct replay {
   eg_replay_report *report;
 } replay;
 
-/// Names the part of the explanation in a failure, unless the machine failed.
+/// Adds the part of the explanation to the message of a failure that is not
+/// the machine's.
 static egraph_status refuse_at(egraph_status status, const char *what, size_t number,
                                const char *name) {
   if (status == EGRAPH_OK || status == EGRAPH_E_MEMORY) return status;

@@ -31,7 +31,7 @@ typedef struct eg_replay_input {
   eg_record_compare *is_same_record; // NULL: two records are the same if their bytes are
 } eg_replay_input;
 
-/// Counts of a replay.
+/// The counts that a replay of an explanation reports.
 typedef struct eg_replay_report {
   uint32_t steps, rules, terms, constants; // rules: number of different rules
   egraph_math math;                        // the loosest class of any of the rules
@@ -43,8 +43,8 @@ typedef struct eg_replay_report {
 egraph_status eg_replay(egraph_allocator alloc, const eg_replay_input *input,
                         eg_replay_report *out);
 
-/// Checks that the outputs of a graph are the terms `outputs`, value by value. Fails as
-/// eg_replay. (replay_result.c)
+/// Checks that the outputs of the result graph are the terms `outputs`, value by value.
+/// Fails as eg_replay. (replay_result.c)
 egraph_status eg_replay_follow(eg_replay_terms *terms, const eg_graph *result,
                                eg_record_compare *is_same_record,
                                const uint32_t *outputs);

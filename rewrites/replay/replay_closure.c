@@ -41,7 +41,7 @@ static bool is_congruent(const void *user, uint32_t id, const void *key) {
   return true;
 }
 
-/// Enters a term, or records the equal term that the table has.
+/// Enters a term into the table, or records the equal term that the table has.
 static egraph_status enter_term(eg_replay_closure *c, uint32_t term) {
   eg_ground ground = eg_ground_at(c->terms, term);
   uint64_t hash = hash_congruent(c, &ground);

@@ -18,7 +18,7 @@ typedef struct eg_replay_closure {
 
 void eg_replay_closure_init(eg_replay_closure *closure, egraph_allocator alloc);
 void eg_replay_closure_deinit(eg_replay_closure *closure);
-/// Enters all terms. Fails with EGRAPH_E_MEMORY.
+/// Enters all terms into the congruence closure. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_replay_closure_start(eg_replay_closure *closure,
                                       const eg_ground_terms *terms);
 /// States that two terms are equal. O(log terms) amortized per operand. Fails with

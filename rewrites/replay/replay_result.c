@@ -60,8 +60,8 @@ static egraph_status follow_input(const follower *f, eg_value value, uint32_t te
   return EGRAPH_OK;
 }
 
-/// Follows a weight whose term is computed: reading a file turns fills of small whole
-/// numbers, as shapes have, into weights.
+/// Checks a weight of the result whose term is computed: reading a file turns fills of
+/// small whole numbers, as shapes have, into weights.
 static egraph_status follow_computed(const follower *f, eg_value value, uint32_t term) {
   const eg_value_info *info = eg_graph_value(f->result, value);
   const eg_tensor_fact *fact = eg_replay_terms_fact(f->terms, term);
@@ -166,8 +166,8 @@ static egraph_status is_same_opaque(follower *f, eg_graph_node node, uint32_t te
   return EGRAPH_OK;
 }
 
-/// Follows the operands of a node whose operator must be that of its term. Ignores
-/// its results.
+/// Checks a node of the result, whose operator must be that of its term, and later its
+/// operands. Ignores its results.
 static egraph_status follow_node(follower *f, eg_value value, uint32_t term) {
   eg_graph_node id = eg_graph_value(f->result, value)->node;
   eg_graph_node_info node = eg_graph_node_at(f->result, id);
@@ -186,7 +186,7 @@ static egraph_status follow_node(follower *f, eg_value value, uint32_t term) {
   return EGRAPH_OK;
 }
 
-/// Follows one of several results of a node: its term must be a part.
+/// Checks a value that is one of several results of a node: its term must be a PART.
 static egraph_status follow_part(follower *f, eg_value value, uint32_t term) {
   const eg_value_info *info = eg_graph_value(f->result, value);
   const eg_attrs *attrs = eg_replay_terms_attrs(f->terms, term);

@@ -103,7 +103,7 @@ static eg_rule_env step_env(eg_replay_stepper *s) {
       .tensors = &s->tensors, .rule = s->rule, .vars = s->vars, .scratch = s->scratch};
 }
 
-/// Checks the computed attributes of the left side.
+/// Checks the attributes of the left side for which the rule has expressions.
 static bool slots_hold(eg_replay_stepper *s, eg_rule_env *env) {
   for (uint32_t t = 0; t < s->rule->pattern_term_count; t++) {
     const eg_rule_term *pattern = &s->rule->terms[t];

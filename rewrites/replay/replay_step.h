@@ -8,7 +8,7 @@
 #include "rewrites/replay/replay_terms.h"
 #include "rewrites/saturation/rule_eval.h"
 
-/// Working memory for steps.
+/// Working memory for replaying steps (applications of rules).
 typedef struct eg_replay_stepper {
   egraph_allocator alloc;
   eg_replay_terms *terms;
@@ -23,7 +23,7 @@ typedef struct eg_replay_stepper {
   eg_u32s operands; // operands of the current node
 } eg_replay_stepper;
 
-/// Initializes a stepper; the caller then sets `terms`.
+/// Initializes a stepper, which replays steps; the caller then sets `terms`.
 void eg_replay_stepper_init(eg_replay_stepper *stepper, egraph_allocator alloc);
 void eg_replay_stepper_deinit(eg_replay_stepper *stepper);
 /// Builds the right sides of a rule whose left sides match the terms `roots`, one

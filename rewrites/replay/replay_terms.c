@@ -110,7 +110,7 @@ static egraph_status add_given_leaf(eg_replay_terms *terms, const eg_value_info 
   return eg_replay_terms_add(terms, &attrs, NULL, 0, out);
 }
 
-/// Adds the terms of a node; if the node has several results, they are parts of one term.
+/// Adds a graph node's terms; several results of a node are PART terms over one term.
 static egraph_status add_given_node(eg_replay_terms *terms,
                                     const eg_graph_node_info *node) {
   uint32_t made;
@@ -214,7 +214,7 @@ static egraph_status run_kernel(computer *c, uint32_t term, const eg_ground *gro
   EG_LOCAL(eg_arena, arena, terms->alloc);
   eg_tensor *tensors;
   EG_TRY(eg_arena_alloc(&arena, count, sizeof *tensors, &tensors));
-  // Shared and mapped bytes are safe here, because kernels only read their operands.
+  // Shared and mapped bytes of weights are safe here, because kernels only read operands.
   for (uint32_t i = 0; i < ground->arity; i++)
     tensors[i] = (eg_tensor){.type = *result_type(terms, ground->children[i], 0),
                              .data = (void *)(uintptr_t)eg_buffer_data(
@@ -245,8 +245,8 @@ static egraph_status take_weight(computer *c, uint32_t term, const eg_attrs *att
   return note_results(c, term, 1);
 }
 
-/// Computes a term if its operands are computed; else pushes the other operands onto
-/// the stack.
+/// Computes a term's value if its operands are computed; else pushes the other operands
+/// onto the stack.
 static egraph_status compute_one(computer *c, uint32_t term) {
   eg_replay_terms *terms = c->terms;
   const eg_attrs *attrs = eg_replay_terms_attrs(terms, term);
@@ -278,8 +278,8 @@ static egraph_status compute_term(computer *c, uint32_t root) {
   return EGRAPH_OK;
 }
 
-/// Releases the computed results; *out_kept (may be NULL) gets the result of
-/// `root`, retained.
+/// Releases the computed buffers from number `buffers` on; *out_kept (may be NULL) gets
+/// the result of `root`, retained.
 static void release_results(eg_replay_terms *terms, size_t buffers, uint32_t root,
                             eg_buffer **out_kept) {
   if (out_kept != NULL) *out_kept = eg_buffer_retain(result_of(terms, root, 0));

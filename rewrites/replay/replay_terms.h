@@ -20,15 +20,15 @@ typedef struct eg_replay_terms {
   eg_tensor_facts of;
   eg_u32s values;       // [values of the given graph] terms
   uint32_t given_count; // terms of the given graph, which come first
-  // [terms] 1 + place of the first result in `buffers`; only constants, and terms while a
-  // constant is computed, have one; 0: none.
+  // [terms] 1 + index in `buffers` of the first result of a term; only constants, and
+  // terms while a constant is computed, have one; 0: none.
   eg_u32s data;
   eg_replay_buffers buffers;
   eg_u32s made, stack, operands; // scratch
 } eg_replay_terms;
 
 void eg_replay_terms_init(eg_replay_terms *terms, egraph_allocator alloc);
-/// Adds the terms of a graph. Fails with EGRAPH_E_TYPE, EGRAPH_E_MEMORY.
+/// Adds the terms of the given graph. Fails with EGRAPH_E_TYPE, EGRAPH_E_MEMORY.
 egraph_status eg_replay_terms_start(eg_replay_terms *terms, const eg_graph *given,
                                     size_t max_bytes);
 void eg_replay_terms_deinit(eg_replay_terms *terms);
@@ -46,15 +46,15 @@ egraph_status eg_replay_terms_add_constant(eg_replay_terms *terms, uint32_t of,
 /// releases them. Fails as eg_replay_terms_add_constant.
 egraph_status eg_replay_terms_compute(eg_replay_terms *terms, uint32_t term,
                                       eg_buffer **out);
-/// Checks a term that the given graph does not have: *out_fit is true when its types can
-/// hold all its constants, as right sides of rules require. Fails with EGRAPH_E_MEMORY.
+/// Checks a term that the given graph lacks: *out_fit is true when its types can
+/// represent its constants, as right sides of rules require. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_replay_terms_fit(const eg_replay_terms *terms, uint32_t term,
                                   bool *out_fit);
 
 /// Returns the attributes of a term; NULL for a constant.
 const eg_attrs *eg_replay_terms_attrs(const eg_replay_terms *terms, uint32_t term);
 const eg_tensor_fact *eg_replay_terms_fact(const eg_replay_terms *terms, uint32_t term);
-/// Returns the bytes of a weight or constant; NULL: absent, or another term.
+/// Returns the bytes of a weight or constant; NULL: it has none, or is another term.
 const eg_buffer *eg_replay_terms_data(const eg_replay_terms *terms, uint32_t term);
 
 #endif

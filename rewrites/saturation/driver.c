@@ -31,7 +31,7 @@
 #include "egraph/engine.h"
 #include "rewrites/saturation/scheduler.h"
 
-/// State of the current rule.
+/// State while the driver searches and applies the current rule.
 typedef struct driver_turn {
   uint32_t rule, words_per_match;
   const eg_matcher *const *matchers; // left sides
@@ -109,7 +109,7 @@ static eg_search search_on(lane_set *lanes, uint32_t side, uint32_t number) {
   return search;
 }
 
-// Splits the search of the turn into parts. Fails as eg_matcher_split.
+// Splits the search for the current rule into parts. Fails as eg_matcher_split.
 static egraph_status start_lanes(lane_set *lanes) {
   lanes->parts.len = lanes->next_part = lanes->sides.len = 0;
   lanes->count = lanes->turn.limit == UINT64_MAX ? EG_DRIVER_LANES : 1;
@@ -123,7 +123,8 @@ static egraph_status start_lanes(lane_set *lanes) {
   return EGRAPH_OK;
 }
 
-/// Gives parts to idle lanes. *out_busy: only the first *out_busy lanes can be busy.
+/// Gives parts of the search to idle lanes. *out_busy: no lane from this number on
+/// is busy.
 static egraph_status fill_lanes(lane_set *lanes, uint32_t *out_busy,
                                 uint64_t *out_candidates) {
   *out_busy = 0;
@@ -174,7 +175,7 @@ static egraph_status search_lanes(lane_set *lanes, uint32_t *out_busy) {
 
 enum {
   POLL_EVERY = 16, // batches of matches
-  // Steps of work, fitted to a core's time.
+  // Units of search work for each candidate and each match, fitted to a core's time.
   CANDIDATE_STEPS = 40,
   MATCH_STEPS = 200,
   APPLY_STEPS = 2000,
@@ -262,7 +263,7 @@ static egraph_status apply_batch(driver_state *driver, const uint32_t *words,
   return EGRAPH_OK;
 }
 
-/// Lets a rule join its kept matches.
+/// Lets a rule with (each ...) join the matches that it has stored.
 static egraph_status finish_rule(driver_state *driver) {
   const eg_driver_rules *rules = driver->rules;
   uint32_t before = eg_engine_node_count(driver->engine);
@@ -291,7 +292,7 @@ static egraph_status apply_all(driver_state *driver, const eg_u32s *words) {
 
 // ---- rules ----------------------------------------------------------------------
 
-/// Counts the matches of the lanes, and keeps or applies them.
+/// Counts the matches in the buffers of the lanes, and stores or applies them.
 static egraph_status empty_lanes(driver_state *driver, uint32_t busy) {
   driver_turn *turn = &driver->lanes.turn;
   eg_rule_stats *stats = &driver->report->rules[turn->rule];
@@ -326,7 +327,7 @@ static egraph_status search_parts(driver_state *driver) {
   }
 }
 
-/// Searches for the matches of the turn, and applies or keeps them.
+/// Searches for the matches of the current rule, and applies or stores them.
 static egraph_status run_turn(driver_state *driver) {
   const eg_driver_rules *rules = driver->rules;
   driver_turn *turn = &driver->lanes.turn;
@@ -341,7 +342,8 @@ static egraph_status run_turn(driver_state *driver) {
   return status;
 }
 
-/// Runs a rule whose old matches, at most `known`, were applied.
+/// Runs a rule that was searched completely in the iteration before; its old matches, at
+/// most `known`, were applied.
 static egraph_status run_seen_rule(driver_state *driver, uint64_t known) {
   driver_turn *turn = &driver->lanes.turn, all = *turn;
   turn->fresh_only = true;
@@ -352,7 +354,7 @@ static egraph_status run_seen_rule(driver_state *driver, uint64_t known) {
     turn->limit = all.limit;
     return EGRAPH_OK;
   }
-  // The next turn finds them again.
+  // Subtract the counted matches, because the next search finds them again.
   driver->report->rules[turn->rule].matches -= turn->found;
   driver->current.matches -= turn->found;
   *turn = all;

@@ -16,8 +16,8 @@
 #include "rewrites/saturation/saturation.h"
 
 typedef struct eg_apply_result {
-  // Number of matches applied, from the first one on, including rejected matches. If some
-  // matches are missing, the next match would exceed max_new_nodes.
+  // Number of matches applied to the e-graph, from the first one on, including rejected
+  // ones. If some matches are missing, the next match would exceed max_new_nodes.
   uint32_t applied;
   uint32_t held;      // of these, matches kept for `finish`
   uint32_t unions;    // and additions to classes
@@ -27,50 +27,51 @@ typedef struct eg_apply_result {
 
 enum { EG_DRIVER_LANES = 16, EG_DRIVER_BATCH = 64 };
 
-/// One of the parallel searches of a rule.
+/// One of the searches for matches of a rule, which run at the same time.
 typedef struct eg_lane eg_lane;
 
 /// The callbacks of a kind of rules; needs_all, shrinks and finish may be NULL.
 typedef struct eg_driver_rules {
   void *self;
   uint32_t count;
-  /// Finds the left sides of a rule in this iteration: later iterations may add left
-  /// sides, but remove none. *out_count 0: the rule is off. The words of a match begin
-  /// with the number of its left side when a rule can have several.
+  /// Lists the patterns (left sides) of a rule to search in this iteration: later
+  /// iterations may add some, but remove none. *out_count 0: the rule is off. The words
+  /// of a match begin with the number of its left side when a rule can have several.
   egraph_status (*matchers)(void *self, uint32_t rule,
                             const eg_matcher *const **out_matchers, uint32_t *out_count);
-  /// Returns the words of a match. Called after `matchers`.
+  /// Returns the number of words that a match of the rule takes. Called after `matchers`.
   uint32_t (*match_words)(void *self, uint32_t rule);
-  /// True: conditions depend on more than freshness tracks; all matches are always
-  /// applied. NULL: false for every rule.
+  /// True when conditions of the rule depend on more than its fresh nodes: all matches
+  /// are always applied. NULL: false for every rule.
   bool (*needs_all)(void *self, uint32_t rule);
-  /// True: every right side has fewer operators than its left side. Called after
-  /// `matchers`. NULL: not known for any rule.
+  /// True when every right side of the rule has fewer operators than its left side.
+  /// Called after `matchers`. NULL: not known for any rule.
   bool (*shrinks)(void *self, uint32_t rule);
-  /// Sets the callbacks of a search for a left side: on_match must call eg_lane_take,
-  /// is_possible may call eg_lane_reject. Searches on different lanes (number <
-  /// EG_DRIVER_LANES) run at the same time.
+  /// Sets the callbacks with which a pattern of a rule is searched: on_match must call
+  /// eg_lane_take, is_possible may call eg_lane_reject. Searches on different lanes
+  /// (number < EG_DRIVER_LANES) run at the same time.
   void (*search)(void *self, uint32_t rule, uint32_t matcher, uint32_t number,
                  eg_lane *lane, eg_search *out);
-  /// Applies up to `count` <= EG_DRIVER_BATCH matches, which follow each other in memory.
+  /// Applies up to `count` <= EG_DRIVER_BATCH matches of a rule, adjacent in memory.
   egraph_status (*apply)(void *self, uint32_t rule, const uint32_t *matches,
                          uint32_t count, uint32_t max_new_nodes, eg_apply_result *out);
-  /// Called after all matches of a rule in an iteration, for rules that join their
-  /// matches. *out_fits is false when the next match would exceed max_new_nodes.
+  /// Called after all matches of a rule in an iteration, for rules that join
+  /// several matches in one application. *out_fits is false when the next one would
+  /// exceed max_new_nodes.
   egraph_status (*finish)(void *self, uint32_t rule, uint32_t max_new_nodes,
                           eg_apply_result *out, bool *out_fits);
   size_t (*bytes)(void *self);
 } eg_driver_rules;
 
-/// Counts a candidate that the conditions of the rule exclude.
+/// Counts a match found so far that the conditions of the rule exclude.
 void eg_lane_reject(eg_lane *lane);
-/// Counts a match. *out_words is room for its match_words words, which the caller fills
-/// in. Fails with EGRAPH_E_MEMORY.
+/// Counts a match. *out_words is memory for the match_words words of the match, which the
+/// caller fills in. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_lane_take(eg_lane *lane, const eg_match *match, uint32_t **out_words,
                            bool *out_pause);
 
-/// Runs saturation as eg_saturate does. The report's rule statistics are indexed
-/// as `rules`.
+/// Saturates an e-graph with rules of any kind, as eg_saturate does with rules of
+/// tensors. The report's statistics have the rule numbers of `rules`.
 egraph_status eg_driver_run(const egraph_allocator *alloc, eg_engine *engine,
                             const eg_driver_rules *rules,
                             const eg_saturation_options *options,

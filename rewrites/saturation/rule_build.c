@@ -72,7 +72,7 @@ static void plan_variable(eg_rule_builder *builder, eg_rule_env *env,
   out->fact = eg_tensor_egraph_fact(env->egraph, out->class);
 }
 
-// Looks a node up; if there is none, infers its facts.
+// Looks up a node of the right side; if the e-graph has none, infers its facts.
 static egraph_status plan_node(eg_rule_builder *builder, eg_tensor_egraph *egraph,
                                const eg_rule_term *term, eg_built_term *out,
                                bool *out_ok) {

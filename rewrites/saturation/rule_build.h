@@ -1,13 +1,13 @@
-// Builds right sides: plans all terms first (attributes, look-ups, types), and adds them
-// only when all are well-typed.
+// Builds right sides of rules: plans all terms first (attributes, look-ups, types), and
+// adds them to the e-graph only when all are well-typed.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_RULE_BUILD_H
 #define EG_REWRITES_RULE_BUILD_H
 
 #include "rewrites/saturation/rule_eval.h"
 
-/// One term of a right side. `class` is EG_CLASS_NONE while the e-graph does not
-/// contain it.
+/// One term of a rule's right side. `class` is EG_CLASS_NONE while the e-graph does not
+/// contain the term.
 typedef struct eg_built_term {
   eg_class class;
   uint32_t op, payload;
@@ -15,7 +15,8 @@ typedef struct eg_built_term {
   eg_tensor_fact inferred;
 } eg_built_term;
 
-/// Working memory for the right sides of one rule set; sized by eg_rule_builder_reserve.
+/// Working memory to build the right sides of a rule set; sized
+/// by eg_rule_builder_reserve.
 typedef struct eg_rule_builder {
   egraph_allocator alloc;
   eg_built_term *terms; // [term]
@@ -37,7 +38,7 @@ egraph_status eg_rule_builder_reserve(eg_rule_builder *builder, const eg_rule *r
 egraph_status eg_rule_plan(eg_rule_builder *builder, eg_rule_env *env,
                            eg_tensor_egraph *egraph, uint32_t first, uint32_t end,
                            bool *out_ok, uint32_t *out_missing);
-/// Adds the planned terms, and sets builder->terms[i].class for all of them.
+/// Adds the terms of eg_rule_plan to the e-graph; sets builder->terms[i].class for each.
 egraph_status eg_rule_commit(eg_rule_builder *builder, const eg_rule *rule,
                              eg_tensor_egraph *egraph, uint32_t first, uint32_t end,
                              uint32_t reason);

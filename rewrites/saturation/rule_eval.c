@@ -11,7 +11,7 @@ static eg_rule_evaluator *const evaluators[EG_RULE_FN_COUNT] = {
 #include "rewrites/language/rule_functions.def"
 };
 
-// Evaluates and, or, if: evaluates only the operands that it needs.
+// Evaluates `and`, `or` and `if`, with only the operands that decide the value.
 static bool eval_lazily(eg_rule_env *env, const eg_rule_expr *expr, eg_rule_value *out) {
   if (expr->function == EG_RULE_FN_IF) {
     eg_rule_value condition;
@@ -26,7 +26,7 @@ static bool eval_lazily(eg_rule_env *env, const eg_rule_expr *expr, eg_rule_valu
   return true;
 }
 
-/// Marks functions that eval_lazily evaluates; never called.
+/// Marks functions of the table that eval_lazily evaluates; it is never called.
 bool eg_rule_eval_lazy(eg_rule_env *env, const eg_rule_value *args, uint32_t count,
                        eg_rule_value *out) {
   (void)env, (void)args, (void)count, (void)out;
@@ -34,8 +34,8 @@ bool eg_rule_eval_lazy(eg_rule_env *env, const eg_rule_value *args, uint32_t cou
   return false;
 }
 
-/// True when finite numbers have a result that is not finite: a constant that must not be
-/// folded.
+/// True when arguments are finite but the result is not: such a constant must not
+/// be folded.
 static bool overflows(const eg_rule_value *args, uint32_t count,
                       const eg_rule_value *result) {
   bool has_numbers = false;

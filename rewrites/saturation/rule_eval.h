@@ -14,14 +14,14 @@
 
 enum { EG_RULE_SCRATCH_INTS = 1 << 14, EG_RULE_SCRATCH_VALUES = 1 << 12 };
 
-/// Working memory of evaluation; lists point into it until it is reset.
+/// Working memory for expressions; lists in values point into it until it is reset.
 typedef struct eg_rule_scratch {
   int64_t ints[EG_RULE_SCRATCH_INTS];
   eg_rule_value values[EG_RULE_SCRATCH_VALUES];
   uint32_t int_count, value_count;
 } eg_rule_scratch;
 
-/// Look-ups for the tensors of class variables, when these are not classes of an e-graph.
+/// Look-ups for the tensors of rule variables that are not classes of an e-graph.
 typedef struct eg_rule_tensors {
   const void *self;
   const eg_tensor_fact *(*fact)(const void *self, eg_class tensor);
@@ -37,11 +37,11 @@ typedef struct eg_rule_env {
   eg_rule_scratch *scratch;
 } eg_rule_env;
 
-/// Evaluates an expression. False when it has no value.
+/// Evaluates an expression of a rule. Returns false when it has no value.
 bool eg_rule_eval(eg_rule_env *env, uint32_t expr, eg_rule_value *out);
-/// True when the condition has the value true.
+/// True when an expression of a rule that is a condition has the value true.
 bool eg_rule_holds(eg_rule_env *env, uint32_t expr);
-/// Computes an attribute of a right side; false when it has no value.
+/// Computes an attribute of a right side; returns false when its expression has no value.
 bool eg_rule_eval_slot(eg_rule_env *env, const eg_rule_term *term, uint16_t attr,
                        eg_attr *out);
 /// True when an attribute has the value of the expression that the left side has for
@@ -62,10 +62,10 @@ bool eg_rule_values_equal(const eg_rule_env *env, const eg_rule_value *a,
 /// True when two values are exactly the same, as for two occurrences of one variable. Not
 /// for tensors.
 bool eg_rule_values_identical(const eg_rule_value *a, const eg_rule_value *b);
-/// Returns the value of an attribute, borrowed.
+/// Returns the value of an attribute for expressions; lists are borrowed.
 eg_rule_value eg_rule_value_of_attr(eg_op op, uint16_t slot, const eg_attr *attr);
-/// Makes the attribute with a value; false when the slot's set of symbols lacks
-/// the value.
+/// Makes an attribute from a value; returns false when the value is none of the symbols
+/// that the slot allows.
 bool eg_rule_attr_of_value(eg_op op, uint16_t slot, const eg_rule_value *value,
                            eg_attr *out);
 
@@ -77,12 +77,12 @@ typedef bool eg_rule_evaluator(eg_rule_env *env, const eg_rule_value *args,
   eg_rule_evaluator eg_rule_eval_##EVAL;
 #include "rewrites/language/rule_functions.def"
 
-/// The head of a function that evaluates a rule function. Few of them read
-/// all parameters.
+/// The head of a C function that evaluates a function of the rule language. Few of them
+/// read all parameters.
 #define EG_RULE_EVALUATOR(name)                                                          \
   bool eg_rule_eval_##name(EG_MAYBE_UNUSED eg_rule_env *env, const eg_rule_value *args,  \
                            EG_MAYBE_UNUSED uint32_t count, eg_rule_value *out)
-/// Defines a function that evaluates a rule function by one expression.
+/// Defines, by one expression, the evaluation of a function of the rule language.
 #define EG_RULE_ROW(name, expression)                                                    \
   EG_RULE_EVALUATOR(name) { return expression; }
 static inline bool eg_rule_give(eg_rule_value value, eg_rule_value *out) {
@@ -98,12 +98,12 @@ eg_rule_value eg_rule_int(int64_t value);
 eg_rule_value eg_rule_float(double value);
 /// Computes an index, counted from the end when negative; false when out of range.
 bool eg_rule_index(int64_t index, uint32_t len, uint32_t *out);
-/// Decides if two lists of sizes are the same; gives no value when they are the same only
-/// at some sizes of open dimensions.
+/// Sets *out to whether two lists of sizes are equal; gives no value (false) when they
+/// are equal only at some sizes of open dimensions.
 bool eg_rule_decide_same(eg_ints a, eg_ints b, eg_rule_value *out);
-/// Returns the facts of a tensor.
+/// Returns the facts (type, weight-only, ...) of a tensor in the rule's environment.
 const eg_tensor_fact *eg_rule_fact(const eg_rule_env *env, eg_class tensor);
-/// Returns the facts of a tensor with one known type, else NULL.
+/// Returns the facts of a tensor value with one known type, else NULL.
 const eg_tensor_fact *eg_rule_tensor(const eg_rule_env *env, const eg_rule_value *value);
 
 #endif

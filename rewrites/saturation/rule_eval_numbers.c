@@ -24,8 +24,8 @@ static bool sub_ints(int64_t a, int64_t b, int64_t *out) {
   return true;
 }
 static bool mul_ints(int64_t a, int64_t b, int64_t *out) {
-  // Works on magnitudes, so that one check serves all signs; the least integer
-  // is refused.
+  // Multiplies magnitudes, so that one overflow check serves all signs; refuses the
+  // least integer.
   if (a == INT64_MIN || b == INT64_MIN) return false;
   int64_t x = a < 0 ? -a : a, y = b < 0 ? -b : b;
   if (y != 0 && x > INT64_MAX / y) return false;
@@ -233,7 +233,7 @@ EG_RULE_ROW(eq, decide_equal(env, &args[0], &args[1], out))
 EG_RULE_ROW(ne, negate(decide_equal(env, &args[0], &args[1], out), out))
 EG_RULE_ROW(not, decide_truth(args[0].i == 0, args[0].i != 0, out))
 
-/// Decides if the remainder of a division equals `wanted`.
+/// Sets *out to whether the remainder of a / b equals `wanted`.
 static bool decide_rest(int64_t a, int64_t b, int64_t wanted, eg_rule_value *out) {
   int64_t rest;
   if (!apply_to_ints(op_mod, a, b, &rest)) return false;
@@ -439,8 +439,8 @@ EG_RULE_EVALUATOR(perm_swap) {
 
 // ---- conditions -----------------------------------------------------------------
 
-/// A test of an item. The list function that uses it decides if all items pass; it gives
-/// no value when some pass only at some sizes of open dimensions.
+/// A test of a list element. A list function decides if all elements pass; it gives no
+/// value when some pass only at some sizes of open dimensions.
 typedef bool item_test(int64_t item, int64_t other);
 
 static bool decide_all(eg_ints list, item_test *holds, item_test *fails,

@@ -52,7 +52,7 @@ static bool give_axis(const eg_type *type, int64_t axis, eg_rule_value *out) {
   return eg_rule_index(axis, type->rank, &index) && eg_rule_give(eg_rule_int(index), out);
 }
 
-/// Gives a copy, because facts move when the e-graph grows.
+/// Returns a copy of a list in a fact, because facts move when the e-graph grows.
 static bool give_list(eg_rule_env *env, eg_ints list, eg_rule_value *out) {
   int64_t *data = eg_rule_ints(env, list.len);
   if (data == NULL) return false;
@@ -100,8 +100,8 @@ static bool give_broadcast(eg_rule_env *env, eg_ints a, eg_ints b, eg_rule_value
   return give_list(env, (eg_ints){.data = dims, .len = rank}, out);
 }
 
-/// Decides if sizes broadcast; no value when they do at some sizes of open
-/// dimensions only.
+/// Sets *out to whether shape `from` broadcasts to `to`; gives no value when it does at
+/// some sizes of open dimensions only.
 static bool decide_broadcasts_to(eg_ints from, eg_ints to, eg_rule_value *out) {
   bool holds = from.len <= to.len, fails = from.len > to.len;
   for (uint32_t i = 0; !fails && i < from.len; i++) {

@@ -48,8 +48,7 @@ egraph_status eg_rule_join_add(eg_rule_join *join, const eg_rule *rule, uint32_t
 
 // ---- matches of several elements ---------------------------------------------------
 
-/// Finds the case with `count` elements of this kind; mostly it is the same case as
-/// last time.
+/// Finds the rule's case with `count` elements; mostly it is the same case as last time.
 static egraph_status find_case(eg_rule_join *join, const eg_rule_joining *how,
                                const eg_rule *element, uint32_t count,
                                const eg_rule **out) {
@@ -65,8 +64,8 @@ static egraph_status find_case(eg_rule_join *join, const eg_rule_joining *how,
   return EGRAPH_OK;
 }
 
-/// Copies the classes of one root's variables from an element. False when a shared
-/// variable already has another class.
+/// Copies the classes of one root's variables from an element's match to `words`. False
+/// when a shared variable already has another class there.
 static bool take_classes(const eg_rule *rule, uint32_t root,
                          const eg_rule_element *element, uint32_t *words) {
   uint32_t first = rule->lhs[root].first_term;
@@ -83,8 +82,8 @@ static bool take_classes(const eg_rule *rule, uint32_t root,
   return true;
 }
 
-/// Writes the match of the chosen elements to join->match. *out_fits false: elements
-/// differ in a shared variable.
+/// Writes the match that joins the chosen elements to join->match. *out_fits is false
+/// when elements differ in a shared variable.
 static egraph_status write_match(eg_rule_join *join, const eg_rule *rule,
                                  bool *out_fits) {
   uint32_t vars = rule->pattern_var_count;
@@ -124,7 +123,8 @@ static egraph_status check_conditions(eg_rule_join *join, const eg_rule_joining 
   return EGRAPH_OK;
 }
 
-/// Checks if a case matches the chosen elements; then join->match is the match.
+/// Checks if a case of the rule matches the chosen elements; join->match is then
+/// its match.
 static egraph_status match_chosen(eg_rule_join *join, const eg_rule_joining *how,
                                   const eg_rule **out_rule, bool *out_fits) {
   assert(join->chosen.len != 0);
@@ -176,8 +176,8 @@ static void sort_elements(eg_rule_join *join) {
   elements->len = kept;
 }
 
-/// Finds the words that all elements of a set have in common. *out_joins false: the rule
-/// has no case with two elements.
+/// Finds the words of a match (shared variables) that all elements of a set have in
+/// common. *out_joins is false when the rule has no case with two elements.
 static egraph_status find_shared(eg_rule_join *join, const eg_rule_joining *how,
                                  const eg_rule *element, bool *out_joins) {
   const eg_rule *pair;
@@ -204,7 +204,7 @@ static bool has_shared(const void *user, uint32_t set, const void *key) {
   return true;
 }
 
-/// Checks if an element can be joined with the first element of a set.
+/// Checks if the matches of an element and of the first element of a set can be joined.
 static egraph_status fits_set(eg_rule_join *join, const eg_rule_joining *how,
                               uint32_t set, uint32_t element, bool *out_fits) {
   const eg_rule *rule;
@@ -219,8 +219,8 @@ static egraph_status begin_set(eg_rule_join *join, uint32_t element) {
   return eg_rule_sets_push(&join->sets, set);
 }
 
-/// Adds an element to the first set that it fits among the sets with the same shared
-/// words, or to a new set.
+/// Adds an element's match to the first set with the same shared variables that it fits,
+/// or to a new set.
 static egraph_status place_element(eg_rule_join *join, const eg_rule_joining *how,
                                    uint32_t element) {
   const eg_rule_element *it = &join->elements.data[element];
@@ -275,8 +275,8 @@ static egraph_status take_pairs(eg_rule_join *join, const eg_rule_joining *how,
   return EGRAPH_OK;
 }
 
-/// Takes the whole set, in parts when it is too large for one case, and its pairs if it
-/// is small.
+/// Applies the rule to a whole set of elements, in parts when the set is too large for
+/// one case, and to each pair if the set is small.
 static egraph_status take_set(eg_rule_join *join, const eg_rule_joining *how,
                               uint32_t first, bool *out_stop) {
   uint32_t size = 0;

@@ -10,7 +10,7 @@
 #include "rewrites/language/rules.h"
 #include "rewrites/saturation/rule_eval.h"
 
-/// A match of the case with one element (rule_match.h).
+/// A match of one element of a rule's (each ...): of the rule's case with one element.
 typedef struct eg_rule_element {
   const eg_rule *rule;
   uint32_t depth;
@@ -20,7 +20,7 @@ typedef struct eg_rule_element {
 } eg_rule_element;
 EG_VEC_DEFINE(eg_rule_elements, eg_rule_element);
 
-/// A set of elements that can be joined.
+/// A set of matches whose elements one rule application can join.
 typedef struct eg_rule_set {
   uint32_t first, last;
   uint32_t next; // set with the same shared words, or EG_RULE_NONE
@@ -46,11 +46,11 @@ typedef struct eg_rule_join {
 void eg_rule_join_init(eg_rule_join *join, egraph_allocator alloc);
 void eg_rule_join_deinit(eg_rule_join *join);
 size_t eg_rule_join_bytes(const eg_rule_join *join);
-/// Adds an element with the `count` words of its match. Fails with EGRAPH_E_MEMORY.
+/// Adds a match of one element, with its `count` words. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_rule_join_add(eg_rule_join *join, const eg_rule *rule, uint32_t depth,
                                const uint32_t *words, uint32_t count);
 
-/// Receives a case and its match, whose conditions hold.
+/// Receives a case of a rule and the joined match, for which its conditions hold.
 typedef egraph_status eg_rule_joined(void *user, const eg_rule *rule, uint32_t depth,
                                      const uint32_t *match, bool *out_stop);
 typedef struct eg_rule_joining {
@@ -62,8 +62,8 @@ typedef struct eg_rule_joining {
   void *user;
 } eg_rule_joining;
 
-/// Joins the elements, and then drops them. The order of rules matters, the order of
-/// elements does not. Fails as `take`, or as eg_rule_cases_get.
+/// Joins the matches that were added, and then drops them. The order of rules matters,
+/// the order of matches does not. Fails as `take`, or as eg_rule_cases_get.
 egraph_status eg_rule_join_all(eg_rule_join *join, const eg_rule_joining *how);
 
 #endif

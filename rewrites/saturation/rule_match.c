@@ -144,7 +144,7 @@ static const eg_attrs *attrs_of_node(const eg_rule_env *env, eg_node node) {
   return eg_tensor_egraph_attrs_at(env->egraph, eg_engine_term(engine, node).payload);
 }
 
-// Binds the class variables among the operands of a term, and the name of its class.
+// Binds the class variables among a term's operands, and the name of the term's class.
 static bool bind_classes(const eg_rule_env *env, const eg_rule_term *term, eg_node node,
                          const eg_match *so_far) {
   const eg_rule *rule = env->rule;
@@ -162,8 +162,8 @@ static bool bind_classes(const eg_rule_env *env, const eg_rule_term *term, eg_no
   return is_typed(env, own);
 }
 
-// Sets a value variable by the first slot of its step; compares the variable with all
-// other slots.
+// Sets a value variable from the first attribute slot of its step that has it; compares
+// it with all other slots.
 static bool bind_values(const eg_rule_steps *checks, eg_rule_env *env, uint32_t step,
                         const eg_rule_term *term, eg_node node) {
   const eg_attrs *attrs = attrs_of_node(env, node);
@@ -200,12 +200,12 @@ static bool make_check(const eg_rule_check *check, eg_rule_env *env,
   return false;
 }
 
-// marks[step] records the working memory in use before that step.
+// marks[step] is the working memory in use before that step of the search.
 bool eg_rule_steps_pass(const eg_rule_steps *checks, eg_rule_env *env, uint32_t *marks,
                         uint32_t step, const eg_match *so_far) {
   assert(step < checks->step_count);
   const eg_rule_step *at = &checks->steps[step];
-  // Keeps the lists of earlier steps; drops the lists of this step's other candidates.
+  // Keeps lists of earlier steps; drops lists of this step's other candidates.
   env->scratch->value_count = 0;
   env->scratch->int_count = marks[step];
   const eg_rule_term *term = &env->rule->terms[at->term];
@@ -221,8 +221,8 @@ bool eg_rule_steps_pass(const eg_rule_steps *checks, eg_rule_env *env, uint32_t 
 
 // ---- kept matches ---------------------------------------------------------------
 
-/// True when a kept match has the node that this term matched. In explained e-graphs all
-/// nodes are kept, because the attributes of a node may differ from the pattern.
+/// True when a stored match has the node that this term matched. In explained e-graphs
+/// all nodes are stored, because their attributes may differ from the pattern.
 static bool keeps_node(const eg_rule_term *term, bool keeps_all) {
   if (term->is_var) return false;
   if (keeps_all) return true;
@@ -259,7 +259,7 @@ eg_class eg_rule_match_root(const eg_rule *rule, const uint32_t *words, uint32_t
 
 // ---- binding --------------------------------------------------------------------
 
-/// Binds a value variable by the first slot that has it, and compares the variable with
+/// Binds a value variable from the first attribute slot that has it, and compares it with
 /// all other slots. Its kind is TENSOR before it is bound.
 static bool bind_slots(eg_rule_env *env, const eg_rule_term *term,
                        const eg_attrs *attrs) {

@@ -24,7 +24,7 @@ typedef struct eg_rule_check {
   uint32_t term, index;
 } eg_rule_check;
 
-/// The checks of one step of the search.
+/// The checks that follow one step of the pattern search.
 typedef struct eg_rule_step {
   uint32_t term; // the term whose node was matched
   bool is_below; // another term has it as an operand
@@ -42,10 +42,10 @@ typedef struct eg_rule_steps {
 /// comes from the arena.
 egraph_status eg_rule_steps_plan(const eg_rule *rule, const eg_matcher *matcher,
                                  eg_arena *arena, eg_rule_steps *out);
-/// Binds the variables that step `step` has matched, and makes its checks; the steps
-/// before must have passed. After the last step every variable of the left side and every
-/// value is bound, and the match fits. `marks` ([step_count], zero at first) and `env`
-/// belong to the search.
+/// Binds the variables that step `step` of the search has matched, and makes its checks;
+/// the steps before must have passed. After the last step every variable of the left side
+/// and every value is bound, and the match fits. `marks` ([step_count], zero at first)
+/// and `env` belong to the search.
 bool eg_rule_steps_pass(const eg_rule_steps *checks, eg_rule_env *env, uint32_t *marks,
                         uint32_t step, const eg_match *so_far);
 
@@ -54,14 +54,14 @@ bool eg_rule_steps_pass(const eg_rule_steps *checks, eg_rule_env *env, uint32_t 
 // A kept match has the classes of the class variables, the classes of the roots, and the
 // nodes whose attributes or class the rule names. Values are read again from the nodes.
 
-/// Words of a kept match, at most pattern_var_count + root_count + pattern_term_count.
+/// Returns a match's words, <= pattern_var_count + root_count + pattern_term_count.
 uint32_t eg_rule_match_words(const eg_rule *rule, bool keeps_all);
 void eg_rule_match_pack(const eg_rule *rule, const eg_match *match, bool keeps_all,
                         uint32_t *out_words);
-/// Returns the class that a root matched.
+/// Returns the class that a root of the left side matched, from the words of a match.
 eg_class eg_rule_match_root(const eg_rule *rule, const uint32_t *words, uint32_t root);
-/// Binds env->vars from a kept match, then the lets that are values. False when the match
-/// no longer fits.
+/// Binds env->vars to a stored match, then the values of `let`. Returns false when the
+/// match no longer fits.
 bool eg_rule_match_bind(eg_rule_env *env, const uint32_t *words);
 
 #endif

@@ -17,8 +17,8 @@ static bool has_guard(const eg_rule_term *term) {
   return false;
 }
 
-// Finds the named term: where the name of a sub-pattern occurs again, the pattern shares
-// the sub-pattern.
+// Finds the term to which a name refers: where the name of a sub-pattern occurs again,
+// the pattern shares the sub-pattern.
 static uint32_t named_term(const eg_rule *rule, uint32_t index) {
   const eg_rule_term *term = &rule->terms[index];
   if (!term->is_var || rule->vars[term->var].origin != EG_RULE_VAR_AS) return index;
@@ -179,7 +179,7 @@ static bool has_pair(const eg_rule_census *census, uint32_t op, uint32_t operand
   return operands < 64 && (census->operands[op] >> operands & 1) != 0;
 }
 
-/// Notes the operators that an e-graph has got since the last call.
+/// Adds to the census the operators that the e-graph has got since the last call.
 static void note_heads(eg_rule_census *census, const eg_engine *engine) {
   uint32_t count = eg_engine_head_count(engine), op, operands;
   for (; census->heads_seen < count; census->heads_seen++) {
@@ -208,8 +208,8 @@ static uint32_t sum_in_case(const listing *l, const eg_rule_sum *sum) {
   return eg_rule_sum_of(sum, l->schema->parameter_count, l->values);
 }
 
-/// True when the census knows the operators in the place of a spot: its parent's operator
-/// must not be a parameter.
+/// True when the census has the operators that occur at this operand of an operator: the
+/// operator above must not be a parameter.
 static bool has_place(const eg_rule_schema *schema, const eg_rule_spot *spot) {
   return spot->is_left && spot->above != EG_RULE_NONE &&
          schema->spots[spot->above].parameter == EG_RULE_NONE &&
@@ -246,7 +246,7 @@ static egraph_status add_case(listing *l) {
   return eg_rule_sides_add(l->sides, rule, l->keeps_all, l->arena);
 }
 
-/// True when no node has as many operands as some spot has with the current values.
+/// True when no node of the e-graph has as many operands as some operator of the case.
 static bool is_too_many(const listing *l) {
   for (uint32_t i = 0; i < l->schema->spot_count; i++)
     if (l->schema->spots[i].is_left &&
@@ -255,8 +255,8 @@ static bool is_too_many(const listing *l) {
   return false;
 }
 
-/// Adds the cases with all values of the parameters from `parameter` on; there are few.
-/// The values are 0 before and after the call.
+/// Adds the rule's cases with all values of parameters from `parameter` on; there are
+/// few. The values are 0 before and after the call.
 static egraph_status add_cases(listing *l, uint32_t parameter) {
   bool is_last = parameter == l->schema->parameter_count;
   if (is_last || parameter == EG_RULE_MAX_PARAMETERS) return add_case(l);

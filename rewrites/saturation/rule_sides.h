@@ -11,8 +11,8 @@
 #include "rewrites/saturation/rule_match.h"
 
 /// The (operator, number of operands) pairs that an e-graph contains or contained; and,
-/// below some operators, the pairs in each place. A case is searched only when it is made
-/// of these pairs.
+/// below some operators, the pairs at each operand. A case of a rule is searched only
+/// when it is made of these pairs.
 typedef struct eg_rule_census {
   uint64_t operands[EG_OP_COUNT]; // bit n: of nodes with n operands, fewer than 64
   uint32_t heads_seen, pair_count;
@@ -23,7 +23,7 @@ typedef struct eg_rule_census {
 
 void eg_rule_census_init(eg_rule_census *census, egraph_allocator alloc);
 void eg_rule_census_deinit(eg_rule_census *census);
-/// Empties the census for the next e-graph.
+/// Empties the census of operators for the next e-graph.
 void eg_rule_census_forget(eg_rule_census *census);
 
 typedef struct eg_rule_side {
@@ -43,11 +43,12 @@ typedef struct eg_rule_sides {
 
 void eg_rule_sides_init(eg_rule_sides *sides, egraph_allocator alloc);
 void eg_rule_sides_deinit(eg_rule_sides *sides);
-/// Adds a rule without parameters, or a case. Memory for the checks comes from the arena.
+/// Adds the left side of a rule without parameters, or of a case. Memory for its checks
+/// comes from the arena.
 egraph_status eg_rule_sides_add(eg_rule_sides *sides, const eg_rule *rule, bool keeps_all,
                                 eg_arena *arena);
-/// Adds the cases of rule number `rule` whose operators are all in the census, once each.
-/// When (each ...) is the whole left side, adds only the case with one element.
+/// Adds the cases of rule number `rule` whose operators all occur in the e-graph, once
+/// each. When (each ...) is the whole left side, adds only the case with one element.
 egraph_status eg_rule_sides_extend(eg_rule_sides *sides, eg_rule_cases *cases,
                                    const eg_rule_schema *schema, uint32_t rule,
                                    eg_rule_census *census, const eg_tensor_egraph *egraph,

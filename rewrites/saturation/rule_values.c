@@ -46,8 +46,8 @@ const eg_tensor_fact *eg_rule_tensor(const eg_rule_env *env, const eg_rule_value
   return fact->typed && fact->part_count == 0 ? fact : NULL;
 }
 
-/// True for whole numbers and fractions of at most eight binary digits: no type rounds
-/// them.
+/// True for whole numbers and fractions of at most eight binary digits, which no
+/// floating-point type rounds.
 static bool is_simple(double number) {
   enum { DIGITS = 8 };
   int exponent;

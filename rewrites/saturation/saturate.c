@@ -19,12 +19,12 @@
 
 // ---- state -----------------------------------------------------------------------
 
-/// Working memory for one search, or for applying. It is large enough for every rule.
+/// Memory of one search for matches, or of applying matches; large enough for every rule.
 typedef struct context {
   eg_rule_value *vars;
   uint32_t *marks;
   eg_rule_scratch *scratch;
-  // State of the current rule:
+  // Members that are set anew for each rule:
   const struct tensor_rules *all;
   const eg_rule *rule;
   const eg_rule_steps *checks;
@@ -50,7 +50,7 @@ typedef struct tensor_rules {
   context lanes[EG_DRIVER_LANES], applying;
   uint32_t var_cap, step_cap; // most of any rule
   eg_rule_builder builder;
-  // [nodes] number of rules with several left sides on the way to the node.
+  // [nodes] depth of each node: how many rules with several left sides led to it.
   eg_u32s depths;
   eg_u32s note; // note of the current match, in an explained e-graph
 } tensor_rules;
@@ -79,8 +79,8 @@ static uint32_t match_words(void *self, uint32_t rule) {
   return MATCH_WORDS + all->sides[rule].match_words;
 }
 
-/// True when conditions read the nodes of a class: then a new node of an operand makes no
-/// match fresh.
+/// True when the rule's conditions read the nodes of a class: then a new node of an
+/// operand makes no match fresh.
 static bool needs_all(void *self, uint32_t index) {
   const tensor_rules *all = self;
   const eg_rule *rule = eg_rules_at(all->rules, index);
@@ -100,8 +100,8 @@ static uint32_t count_operators(const eg_rule *rule, uint32_t first, uint32_t en
   return count;
 }
 
-/// False for rules that join left sides: they join in several ways, and some of these do
-/// not shrink terms.
+/// False for rules that join matches: they join in several ways, and some joins do not
+/// shrink terms.
 static bool shrinks(void *self, uint32_t index) {
   const tensor_rules *all = self;
   const eg_rule_sides *sides = &all->sides[index];
@@ -141,14 +141,14 @@ static egraph_status prepare_context(tensor_rules *all, context *c) {
   return EGRAPH_OK;
 }
 
-/// Makes all contexts large enough for every rule.
+/// Makes the working memory of all searches large enough for every rule.
 static egraph_status grow_contexts(tensor_rules *all) {
   for (uint32_t i = 0; i < EG_DRIVER_LANES; i++)
     EG_TRY(prepare_context(all, &all->lanes[i]));
   return prepare_context(all, &all->applying);
 }
 
-/// Makes room for a rule that is applied.
+/// Reserves working memory for building the right side of a rule.
 static egraph_status reserve_case(tensor_rules *all, const eg_rule *rule) {
   EG_TRY(eg_rule_builder_reserve(&all->builder, rule));
   if (rule->var_count <= all->var_cap) return EGRAPH_OK;
@@ -156,7 +156,7 @@ static egraph_status reserve_case(tensor_rules *all, const eg_rule *rule) {
   return grow_contexts(all);
 }
 
-/// Makes room for a left side that is searched; call grow_contexts afterwards.
+/// Reserves working memory for searching a left side; call grow_contexts afterwards.
 static egraph_status reserve_side(tensor_rules *all, const eg_rule_side *side) {
   uint32_t steps = side->checks.step_count + 1;
   if (steps > all->step_cap) all->step_cap = steps;
@@ -186,7 +186,7 @@ static egraph_status matchers_of(void *self, uint32_t rule,
 
 // ---- search ---------------------------------------------------------------------
 
-/// Decides a guard: literal attributes of one term.
+/// Decides a guard of the pattern: literal attributes of one term.
 static bool accept_guard(void *user, uint32_t guard, uint32_t op, uint32_t payload) {
   const context *c = user;
   const eg_rule_slot *slots = c->rule->terms[guard].slots;
@@ -254,7 +254,7 @@ static egraph_status on_match(void *user, const eg_match *match, bool *out_pause
   return EGRAPH_OK;
 }
 
-/// Prepares a context for a left side.
+/// Prepares working memory (a context) to search a left side.
 static void start_context(tensor_rules *all, uint32_t rule, uint32_t side, eg_lane *lane,
                           context *c) {
   assert(rule < all->count && side < all->sides[rule].list.len);
@@ -296,8 +296,8 @@ static bool is_open_fact(const eg_tensor_fact *fact) {
   return fact->part_count == 0 && eg_type_is_open(&fact->type);
 }
 
-/// Checks the types of roots. *out_ok is false when expressions of open sizes differ:
-/// they may be equal at all sizes, but no proof was found.
+/// Checks that matched classes and right sides have one type. *out_ok is false when open
+/// sizes differ as expressions: they may be equal at all sizes, but no proof was found.
 static egraph_status check_root_types(const tensor_rules *all, const eg_rule *rule,
                                       const uint32_t *match, bool *out_ok) {
   for (uint32_t i = 0; i < rule->root_count; i++) {
@@ -329,7 +329,7 @@ static egraph_status unite_roots(tensor_rules *all, const eg_rule *rule, uint32_
   return EGRAPH_OK;
 }
 
-/// Unites roots, and notes the explanation (tensor_explain.h) unless nothing changed.
+/// Unites matched classes with right sides; notes the rewrite unless nothing changed.
 static egraph_status unite_noted(tensor_rules *all, const eg_rule *rule, uint32_t index,
                                  const uint32_t *match, uint32_t *inout_unions) {
   eg_engine *engine = eg_tensor_egraph_engine(all->egraph);
@@ -368,7 +368,7 @@ typedef enum apply_outcome {
   NO_ROOM // the match would exceed max_new_nodes; nothing was added
 } apply_outcome;
 
-/// Plans the right side of a match. *out_ok is false when the match does not fit.
+/// Plans the right side of a match. *out_ok is false when the match no longer fits.
 static egraph_status plan_match(tensor_rules *all, const eg_rule *rule,
                                 const uint32_t *match, bool *out_ok,
                                 uint32_t *out_missing) {
@@ -452,7 +452,7 @@ static egraph_status apply_joined(void *user, const eg_rule *rule, uint32_t dept
   return EGRAPH_OK;
 }
 
-/// Calls `take` for the sets of left sides that can be joined.
+/// Calls `take` for each set of matches of a rule that can be joined.
 static egraph_status join_all(tensor_rules *all, uint32_t rule, eg_rule_joined *take,
                               void *user) {
   const eg_rule_joining how = {.egraph = all->egraph,
@@ -566,8 +566,8 @@ static egraph_status look_deeper_by(deep_search *s, uint32_t rule,
   return join_all(all, rule, on_deep_joined, s);
 }
 
-/// Checks if rules with several left sides would change the saturated e-graph if their
-/// depth had no limit. *out_found is also true when there are too many matches to try.
+/// Checks if rules with several left sides would change the saturated e-graph without the
+/// limit of depth. *out_found is also true when there are too many matches to try.
 static egraph_status look_deeper(tensor_rules *all, bool *out_found) {
   EG_LOCAL_WITH(deep_search, s, all->alloc, .context = &all->lanes[0], .all = all);
   s.context->user = &s;

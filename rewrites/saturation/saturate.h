@@ -19,9 +19,9 @@ egraph_status eg_saturate(eg_tensor_egraph *egraph, const eg_rules *rules,
 
 // ---- one rewrite at a time --------------------------------------------------------
 
-/// A match of a rule whose conditions hold, with its right side, which is well-typed but
-/// not added. Borrowed during the visit; meanwhile the e-graph may get attributes, but
-/// no nodes.
+/// A match of a rule whose conditions hold, with the rule's right side, which is
+/// well-typed but not added. Borrowed during the visit; meanwhile the e-graph may get
+/// attributes, but no nodes.
 typedef struct eg_rewrite {
   uint32_t number; // number of the rule
   const eg_rule *rule;
@@ -39,8 +39,8 @@ typedef struct eg_rewrite_visitor {
   uint64_t *looked_at;  // candidates are added: the work of the search
 } eg_rewrite_visitor;
 
-/// Compiled rules for searching e-graphs one after the other: the rules that are on and
-/// whose class `math` allows.
+/// Compiled rules that search e-graphs one after the other: the rules that are switched
+/// on and whose class (exact, ...) `math` allows.
 typedef struct eg_rewriter eg_rewriter;
 egraph_status eg_rewriter_create(egraph_allocator alloc, const eg_rules *rules,
                                  egraph_math math, eg_rewriter **out);

@@ -34,7 +34,7 @@ typedef enum eg_scheduler { EG_SCHEDULER_LIST(EG_SCHEDULER_ENUM) } eg_scheduler;
 /// Finds a scheduler by name. Fails with EGRAPH_E_ARGUMENT, listing the names.
 egraph_status eg_scheduler_find(const char *name, eg_scheduler *out);
 
-/// Priority and cost that the caller gives a rule.
+/// Priority and cost that the caller gives a rule, for the scheduler.
 typedef struct eg_rule_policy {
   int32_t priority; // rules with more come first in every iteration
   double cost;      // > 0: a match counts this much towards a match limit
@@ -58,7 +58,7 @@ typedef struct eg_saturation_options {
   /// When the node limit is below this number times the nodes at the start, rules whose
   /// right sides have fewer operators than their left sides first run alone, for up to
   /// iteration_limit iterations of their own and without match limits, so that other
-  /// rules cannot take their room. 0: never.
+  /// rules cannot use up the limit. 0: never.
   uint32_t shrink_first_below;
   double time_limit_seconds;
   uint64_t work_limit; // steps (base/work.h); 0: none
@@ -70,8 +70,8 @@ typedef struct eg_saturation_options {
   /// no node of this depth (0: they are off). Without the limit their results grow doubly
   /// exponentially (Tensat, k_multi).
   uint32_t multi_depth;
-  /// Called after every iteration and sometimes within; returns true to cancel. May
-  /// be NULL.
+  /// Called after every iteration of saturation and sometimes within; returns true to
+  /// cancel. May be NULL.
   bool (*progress)(void *user, uint32_t iteration, uint32_t nodes, uint32_t classes);
   void *user;
   /// Called at the end of every iteration. May be NULL.
@@ -87,13 +87,13 @@ typedef struct eg_saturation_options {
   /// e-graph is held during each iteration; its bytes count.
   bool rollback;
   egraph_math math; // uses rules of this class and of the classes before it
-  /// True for a rule to be used, if the rule is switched on; NULL: use all of these.
+  /// True when a rule, if it is switched on, is used; NULL: use all that are on.
   bool (*use_rule)(void *user, uint32_t rule);
   void *use_rule_user;
   /// Cases of the rules, shared by successive saturations, so that each case is read
   /// once; or NULL.
   struct eg_rule_cases *cases;
-  /// Returns the priority and cost of a rule; NULL: priority 0 and cost 1.
+  /// Returns a rule's priority and cost for the scheduler; NULL: priority 0 and cost 1.
   eg_rule_policy (*policy)(void *user, uint32_t rule);
   void *policy_user;
 } eg_saturation_options;
@@ -119,8 +119,8 @@ typedef struct eg_saturation_report {
   double seconds;
   uint64_t work; // steps, independent of the clock and of the number of threads
   size_t peak_bytes;
-  // An interrupted iteration was undone; it is not counted, but the statistics of rules
-  // include it.
+  // An interrupted iteration was undone; it is not counted, but the statistics of the
+  // rules include it.
   bool rolled_back;
   eg_rule_stats *rules; // [eg_rules_count]
   uint32_t rule_count;
@@ -129,7 +129,7 @@ typedef struct eg_saturation_report {
 
 void eg_saturation_report_deinit(eg_saturation_report *report);
 const char *eg_stop_name(eg_stop stop);
-/// Completes "saturation ...": "stopped at its node limit".
+/// Returns the words that complete "saturation ...": "stopped at its node limit".
 const char *eg_stop_words(eg_stop stop);
 /// Returns the scope of a bound on the terms of the e-graph: "all variants" (that the
 /// rules derive) after saturation, otherwise "variants reached".

@@ -19,7 +19,7 @@ egraph_status eg_scheduler_find(const char *name, eg_scheduler *out) {
                  name == NULL ? "" : name);
 }
 
-/// Sorts by insertion: stable, and there are few rules.
+/// Sorts the rules by insertion, which is stable, because there are few rules.
 static void order_rules(eg_schedule *schedule) {
   for (uint32_t i = 0; i < schedule->count; i++) {
     int32_t priority = schedule->entries[i].policy.priority;
@@ -86,7 +86,7 @@ static uint64_t doubled(uint32_t value, uint32_t times) {
 }
 
 /// Returns the nodes that a rule has added, divided by the mean of all rules; at least a
-/// sixteenth, because the matches held for a rule are limited.
+/// sixteenth, because the matches stored for a rule are limited.
 static double share_of_growth(const eg_schedule *schedule, uint32_t rule,
                               const eg_rule_stats *stats) {
   double all = 0;

@@ -31,7 +31,7 @@ typedef struct eg_schedule {
 
 egraph_status eg_schedule_init(eg_schedule *schedule, egraph_allocator alloc,
                                const eg_saturation_options *options, uint32_t count);
-/// Raises the match limit to at least `match_limit`.
+/// Raises the schedule's limit of matches per rule to at least `match_limit`.
 void eg_schedule_raise(eg_schedule *schedule, uint32_t match_limit);
 void eg_schedule_deinit(eg_schedule *schedule);
 bool eg_schedule_allows(const eg_schedule *schedule, uint32_t rule, uint64_t iteration);
@@ -41,10 +41,10 @@ const uint32_t *eg_schedule_order(const eg_schedule *schedule);
 /// statistics of all rules so far.
 uint64_t eg_schedule_limit(const eg_schedule *schedule, uint32_t rule,
                            const eg_rule_stats *stats);
-/// Bans a rule that has more matches than its limit.
+/// Bans a rule for some iterations because it has more matches than its limit.
 void eg_schedule_ban(eg_schedule *schedule, uint32_t rule, uint64_t iteration);
-/// True when saturation may stop after an iteration without change. False when a rule
-/// rested in it; the first rule to wake may then run in the next iteration.
+/// True when saturation may stop after an iteration without change. False when a rule was
+/// banned in it; the first banned rule may then run in the next iteration.
 bool eg_schedule_can_stop(eg_schedule *schedule, uint64_t iteration);
 
 #endif

@@ -27,7 +27,7 @@ struct eg_tensor_egraph {
   eg_classes scratch; // operands of the node being seeded
   seed_entries seeds;
   bool is_explained;
-  // Terms that show a fact; EG_WITNESS_CLASS: the term that created the class.
+  // Terms that prove a fact; EG_WITNESS_CLASS: the term that created a class.
   eg_ground_terms witnesses;
   eg_u32s operands; // operands of a witness
 };
@@ -38,15 +38,15 @@ struct eg_tensor_egraph {
 
 // ---- the analysis ---------------------------------------------------------------
 
-/// Returns 1 + the number of the term by which an operand shows a fact, or 0. Operators
-/// move the splat of their first operand.
+/// Returns 1 + the number of the term that proves an operand's fact, or 0. Operators move
+/// the splat of their first operand only.
 static uint32_t shown_by(const eg_tensor_fact *fact, uint32_t operand, bool of_splat) {
   if (!of_splat) return fact->weight_term;
   return operand == 0 ? fact->splat_term : 0;
 }
 
-/// Adds the term that shows a fact. Operands that show the fact, too, are their showing
-/// terms; other operands are the terms that created their classes.
+/// Adds the term that proves a fact. Operands that have the fact, too, are represented by
+/// the terms that prove it; other operands by the terms that created their classes.
 static egraph_status add_witness(eg_tensor_egraph *egraph, const eg_term *term,
                                  bool of_splat, uint32_t *out) {
   EG_TRY(eg_u32s_resize(&egraph->operands, term->arity));
@@ -206,7 +206,7 @@ static egraph_status seed_node(eg_tensor_egraph *egraph, eg_graph_node node) {
   return EGRAPH_OK;
 }
 
-// Values are in topological order, and the first result of a node seeds the node.
+// Adds the graph's values in topological order; a node's first result adds the node.
 static egraph_status seed(eg_tensor_egraph *egraph) {
   uint32_t count = eg_graph_value_count(egraph->graph);
   EG_TRY(eg_classes_resize(&egraph->values, count));

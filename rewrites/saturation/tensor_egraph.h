@@ -19,9 +19,9 @@ typedef struct eg_tensor_egraph eg_tensor_egraph;
 /// Roots are its outputs, in order.
 egraph_status eg_tensor_egraph_create(const egraph_allocator *alloc,
                                       const eg_graph *graph, eg_tensor_egraph **out);
-/// Does the same as eg_tensor_egraph_create, and records the data that explain equalities
-/// (tensor_explain.h): the log of the engine, the rewrites that saturation notes, and
-/// terms that show a fact.
+/// Creates an e-graph as eg_tensor_egraph_create does, and records the data that explain
+/// equalities (tensor_explain.h): the log of the engine, the rewrites that saturation
+/// notes, and terms that prove facts.
 egraph_status eg_tensor_egraph_create_explained(const egraph_allocator *alloc,
                                                 const eg_graph *graph,
                                                 eg_tensor_egraph **out);
@@ -46,9 +46,9 @@ const eg_tensor_fact *eg_tensor_egraph_fact(const eg_tensor_egraph *egraph,
 /// Return the class of the i-th graph output, and of a graph value.
 eg_class eg_tensor_egraph_root(const eg_tensor_egraph *egraph, uint32_t output);
 eg_class eg_tensor_egraph_value_class(const eg_tensor_egraph *egraph, eg_value value);
-/// Finds the value that a node of the seed computes (the first one where the graph has
-/// equal nodes; of a tuple, its first result). False for nodes that rules have added.
-/// O(log nodes).
+/// Finds the graph value that an e-node of the given graph computes (the first one where
+/// the graph has equal nodes; of a tuple, its first result). False for nodes that rules
+/// have added. O(log nodes).
 bool eg_tensor_egraph_seed_value(const eg_tensor_egraph *egraph, eg_node node,
                                  eg_value *out);
 /// Seals a class: from now on patterns match its nodes only as a root, so that no rule
@@ -60,23 +60,23 @@ egraph_status eg_tensor_egraph_seal(eg_tensor_egraph *egraph, eg_class class);
 /// as `kernels`.
 egraph_status eg_tensor_egraph_restrict(eg_tensor_egraph *egraph,
                                         eg_kernel_types *kernels);
-/// Returns how many times a node was refused for lack of a kernel.
+/// Returns how many times a node was refused because it has no kernel.
 uint64_t eg_tensor_egraph_left_out(const eg_tensor_egraph *egraph);
 /// Adds an operator node (attributes are interned), checked by the analysis.
 egraph_status eg_tensor_egraph_add(eg_tensor_egraph *egraph, const eg_attrs *attrs,
                                    const eg_class *children, uint32_t count,
                                    uint32_t reason, eg_class *out);
-/// Computes the fact that a node would have if it were added. Fails with EGRAPH_E_TYPE.
+/// Computes the facts (type, ...) that a node would have. Fails with EGRAPH_E_TYPE.
 egraph_status eg_tensor_egraph_infer(eg_tensor_egraph *egraph, const eg_attrs *attrs,
                                      const eg_tensor_fact *const *children,
                                      uint32_t count, eg_tensor_fact *out);
 bool eg_tensor_egraph_is_explained(const eg_tensor_egraph *egraph);
-/// Returns the terms that show facts (eg_tensor_fact.weight_term, splat_term):
+/// Returns the terms that prove facts (eg_tensor_fact.weight_term, splat_term):
 /// operators with payloads, and EG_WITNESS_CLASS for the term that created the class of
 /// that number.
 const eg_ground_terms *eg_tensor_egraph_witnesses(const eg_tensor_egraph *egraph);
 #define EG_WITNESS_CLASS UINT32_MAX
-/// Returns the bytes held by engine, attributes and facts.
+/// Returns the bytes that the e-graph's engine, attributes and facts use.
 size_t eg_tensor_egraph_bytes(const eg_tensor_egraph *egraph);
 
 #endif

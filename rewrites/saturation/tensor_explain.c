@@ -12,7 +12,7 @@
 #include "rewrites/language/rules.h"
 
 #define WITNESS_BIT (UINT32_C(1) << 31)
-/// The reason of the equations identity(x) = x, which need no rule.
+/// The reason of equations identity(x) = x in explanations, which need no rule.
 #define NO_RULE EG_EXPLAIN_MAX_REASON
 
 // ---- noting ----------------------------------------------------------------------
@@ -105,8 +105,8 @@ egraph_status eg_tensor_explainer_add(eg_tensor_explainer *explainer,
   return eg_explainer_add(explainer->closure, &ground, out);
 }
 
-/// Adds the term of a witness if its operands were added; else pushes the other operands
-/// onto the stack.
+/// Adds a term that proves a fact (witness) if its operands were added; else pushes the
+/// missing operands onto the stack.
 static egraph_status add_witness(eg_tensor_explainer *e, uint32_t witness) {
   eg_ground ground = eg_ground_at(eg_tensor_egraph_witnesses(e->egraph), witness);
   size_t waiting = e->stack.len;
@@ -149,7 +149,7 @@ static egraph_status find_tensor(eg_tensor_explainer *e, uint32_t word, uint32_t
 
 // ---- rewrites --------------------------------------------------------------------
 
-/// Returns the term that a name means: a sub-pattern, or a term behind `let`.
+/// Returns the term that a name in a rule means: a sub-pattern, or a term behind `let`.
 static uint32_t named_term(const eg_rule *rule, uint32_t var) {
   for (uint32_t i = 0; i < rule->let_count; i++)
     if (rule->lets[i].is_term && rule->lets[i].var == var) return rule->lets[i].term;
@@ -173,7 +173,7 @@ static egraph_status build_term(eg_tensor_explainer *e, const eg_rule *rule, uin
   return eg_explainer_add(e->closure, &ground, &e->built.data[i]);
 }
 
-/// Finds the rule, or its case, of the note that begins at `words`.
+/// Finds the rule, or case of a rule, of the rewrite whose note begins at `words`.
 static egraph_status rule_of(eg_tensor_explainer *e, const uint32_t *words,
                              const eg_rule **out) {
   EG_TRY(eg_rule_cases_get(e->cases, words[0], words + 1, out));

@@ -15,24 +15,24 @@
 #include "rewrites/language/rules.h"
 #include "rewrites/saturation/tensor_egraph.h"
 
-/// A noted rewrite.
+/// A rewrite that saturation applied, as the explained e-graph has noted it.
 typedef struct eg_tensor_rewrite {
   uint32_t rule;
-  // [pattern_var_count] matched classes, by their ids at the match.
+  // [pattern_var_count] classes that variables matched, by their ids at the match.
   const uint32_t *classes;
   const uint32_t *payloads; // [term_count] payloads of the terms that are operators
 } eg_tensor_rewrite;
 
-/// Notes a rewrite in the log of the engine; *out_words is for eg_engine_forget_notes.
-/// Fails with EGRAPH_E_MEMORY.
+/// Notes a rewrite in the log of the engine; *out_words is the number of words, for
+/// eg_engine_forget_notes. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_tensor_rewrite_note(eg_tensor_egraph *egraph, const eg_rule *rule,
                                      const eg_tensor_rewrite *rewrite, size_t *out_words);
 
 typedef struct eg_tensor_explainer eg_tensor_explainer;
 
-/// Reads the notes of an explained e-graph; `rules` are the rules of its saturation. Both
-/// are borrowed; meanwhile the e-graph may change only its attributes. O(notes). Fails
-/// with EGRAPH_E_ARGUMENT (not an explained e-graph), EGRAPH_E_MEMORY.
+/// Reads the rewrites that an explained e-graph has noted; `rules` are the rules of its
+/// saturation. Both are borrowed; meanwhile the e-graph may change only its attributes.
+/// O(notes). Fails with EGRAPH_E_ARGUMENT (not an explained e-graph), EGRAPH_E_MEMORY.
 egraph_status eg_tensor_explainer_create(egraph_allocator alloc, eg_tensor_egraph *egraph,
                                          const eg_rules *rules,
                                          eg_tensor_explainer **out);
@@ -46,8 +46,8 @@ egraph_status eg_tensor_explainer_add(eg_tensor_explainer *explainer,
 /// Returns the terms: operators with payloads of the e-graph's attributes. Borrowed until
 /// a term is added.
 const eg_ground_terms *eg_tensor_explainer_terms(const eg_tensor_explainer *explainer);
-/// Marks the rewrites that make two terms equal. Fails with EGRAPH_E_ARGUMENT when the
-/// terms are not known to be equal.
+/// Marks the noted rewrites that make two terms equal. Fails with EGRAPH_E_ARGUMENT when
+/// the terms are not known to be equal.
 egraph_status eg_tensor_explainer_mark(eg_tensor_explainer *explainer, uint32_t a,
                                        uint32_t b);
 /// Visits the marked rewrites in the order in which they were applied: the rule or its
@@ -56,7 +56,7 @@ typedef egraph_status eg_tensor_rewrite_visit(void *user, const eg_rule *rule,
                                               const uint32_t *roots, uint32_t count);
 egraph_status eg_tensor_explainer_visit(eg_tensor_explainer *explainer,
                                         eg_tensor_rewrite_visit *visit, void *user);
-/// Counts the rewrites that were noted.
+/// Returns the number of rewrites that the e-graph has noted.
 uint32_t eg_tensor_explainer_count(const eg_tensor_explainer *explainer);
 
 #endif

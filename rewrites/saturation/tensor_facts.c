@@ -89,8 +89,8 @@ void eg_tensor_facts_of_leaf(const eg_type *type, bool is_weight, eg_tensor_fact
   out->weight_only = is_weight;
 }
 
-/// Records that every element equals this one, unless it is an integer that a
-/// double rounds.
+/// Records in the fact that every element equals `element`, unless it is an integer that
+/// a double rounds.
 static void note_splat(const eg_tensor *element, eg_tensor_fact *fact) {
   assert(eg_type_elements(&element->type) == 1);
   fact->splat_value = eg_tensor_get_double(element, 0);
@@ -314,7 +314,7 @@ egraph_status eg_tensor_facts_of_node(eg_tensor_facts *facts, const eg_attrs *at
 
 // ---- constants ------------------------------------------------------------------
 
-/// False for a finite number that the type rounds to infinity or to zero.
+/// False when a fill's number is finite but its type rounds it to infinity or to zero.
 static bool fill_fits(const eg_attrs *attrs) {
   double value = eg_attr_at(attrs, EG_A_FILL_VALUE)->f;
   return !isfinite(value) ||

@@ -15,7 +15,7 @@
 typedef struct eg_tensor_fact {
   bool typed;   // false: result of an opaque node, of unknown type; no rule applies
   eg_type type; // typed, not a tuple
-  // Tuple: [part_count], owned by the e-graph; equal lists have one address.
+  // For a tuple: [part_count] types of its results; equal lists have one address.
   const eg_type *parts;
   uint32_t part_count; // 0: not a tuple
   bool weight_only;    // computed from weights and fills alone
@@ -23,7 +23,7 @@ typedef struct eg_tensor_fact {
   double splat_value;
   bool is_sealed; // rules do not look into the class: eg_tensor_egraph_seal
   // In an explained e-graph (eg_tensor_egraph_create_explained): 1 + the number of a term
-  // of the class that shows by itself that the class is weight-only, or a splat.
+  // of the class that proves by itself that the class is weight-only, or a splat.
   uint32_t weight_term, splat_term;
 } eg_tensor_fact;
 
@@ -42,7 +42,7 @@ typedef struct eg_tensor_facts {
   egraph_allocator alloc;
   const eg_graph *graph;
   bool is_restricted; // to nodes with kernels
-  // If restricted: bits of element types, see eg_kernel_types.
+  // If nodes without kernels are refused: element types by operator (eg_kernel_types).
   uint32_t kernels[EG_OP_COUNT];
   uint64_t left_out; // nodes that were refused for that
   eg_arena arena;    // memory of type lists
@@ -61,15 +61,15 @@ size_t eg_tensor_facts_bytes(const eg_tensor_facts *facts);
 typedef egraph_status eg_kernel_types(const eg_graph *graph, uint32_t *out_types,
                                       bool *out_has_all);
 
-/// Computes the fact of a node on operands with these facts. Fails with EGRAPH_E_TYPE.
+/// Computes the facts of a node from its operands' facts. Fails with EGRAPH_E_TYPE.
 egraph_status eg_tensor_facts_of_node(eg_tensor_facts *facts, const eg_attrs *attrs,
                                       const eg_tensor_fact *const *children,
                                       uint32_t count, eg_tensor_fact *out);
-/// Sets the fact of an input, or of a weight without known data.
+/// Sets the facts of an input, or of a weight without known data.
 void eg_tensor_facts_of_leaf(const eg_type *type, bool is_weight, eg_tensor_fact *out);
-/// Sets the fact of a weight with this value in every element, rounded to its type.
+/// Sets the facts of a weight with this value in every element, rounded to its type.
 void eg_tensor_facts_of_splat(const eg_type *type, double value, eg_tensor_fact *out);
-/// Sets the fact of a weight with these bytes (NULL: absent).
+/// Sets the facts of a weight whose data are these bytes (NULL: no data).
 void eg_tensor_facts_of_data(const eg_type *type, const eg_buffer *data,
                              eg_tensor_fact *out);
 /// Checks a node: *out_fit is false when the node, on finite known constants, yields a
@@ -79,10 +79,11 @@ egraph_status eg_tensor_constants_fit(egraph_allocator alloc, const eg_attrs *at
                                       const eg_tensor_fact *const *children,
                                       uint32_t count, const eg_tensor_fact *fact,
                                       bool *out_fit);
-/// True when two facts have the same type or the same types of parts; an unknown type
-/// agrees with all types.
+/// True when two facts have the same type, or for tuples the same types of results; an
+/// unknown type agrees with all types.
 bool eg_tensor_fact_same_type(const eg_tensor_fact *a, const eg_tensor_fact *b);
-/// Appends the type: "float32[2,3]", "(float32[1], int64[1])" for a tuple, or "unknown".
+/// Appends a fact's type: "float32[2,3]", for a tuple "(float32[1], int64[1])",
+/// or "unknown".
 egraph_status eg_tensor_fact_print(eg_text *text, const eg_tensor_fact *fact);
 
 /// Adds a weight all of whose elements are one number. Fails as eg_graph_add_weight.

@@ -26,7 +26,7 @@ egraph_status eg_symbolic_add_rules(eg_symbolic *symbolic, const char *file,
                                     const char *text, size_t size);
 uint32_t eg_symbolic_rule_count(const eg_symbolic *symbolic);
 
-/// Adds one term without variables.
+/// Adds one term without variables to the e-graph; *out is its class.
 egraph_status eg_symbolic_add_term(eg_symbolic *symbolic, const char *file,
                                    const char *text, size_t size, eg_class *out);
 /// Saturates as eg_saturate does; report->rules is indexed by rule. Uses
@@ -41,9 +41,9 @@ egraph_status eg_symbolic_saturate(eg_symbolic *symbolic,
 egraph_status eg_symbolic_smallest(const eg_symbolic *symbolic, eg_class class,
                                    eg_text *out, uint64_t *out_size);
 enum { EG_SYMBOLIC_MAX_PRINTED = 1 << 20 };
-/// Calls back in order with the smallest term of each class: its text, borrowed during
-/// the call (NULL: more than EG_SYMBOLIC_MAX_PRINTED nodes), and its nodes. Sizes are
-/// computed once, in O(nodes in practice); each text adds its length.
+/// Receives, in order, the smallest term of each class: its text, borrowed during the
+/// call (NULL: more than EG_SYMBOLIC_MAX_PRINTED nodes), and its number of nodes. Sizes
+/// are computed once, in O(nodes in practice); each text adds its length.
 typedef void (*eg_smallest_report)(void *user, size_t index, const char *text,
                                    uint64_t size);
 egraph_status eg_symbolic_smallest_each(const eg_symbolic *symbolic,
@@ -74,8 +74,8 @@ typedef struct eg_symbolic_pattern {
   uint32_t var_count, root_count;
 } eg_symbolic_pattern;
 
-/// Reads one pattern or several. Call eg_symbolic_pattern_deinit after a failure, too.
-/// Fails with EGRAPH_E_PARSE "file:line:col: what; remedy".
+/// Reads a text of one pattern or several. Call eg_symbolic_pattern_deinit after a
+/// failure, too. Fails with EGRAPH_E_PARSE "file:line:col: what; remedy".
 egraph_status eg_symbolic_pattern_init(eg_symbolic_pattern *pattern,
                                        eg_symbolic *symbolic, egraph_allocator alloc,
                                        const char *file, const char *text, size_t size);

@@ -17,7 +17,7 @@
 
 // ---- ground terms as text ----------------------------------------------------
 
-// A frame of an explicit stack: terms can be deeper than any call stack.
+// A frame of a walk over terms: terms can be deeper than any call stack.
 typedef struct frame {
   uint32_t term, next; // operand
 } frame;
@@ -118,7 +118,7 @@ void eg_symbolic_explainer_destroy(eg_symbolic_explainer *explainer) {
 
 // ---- terms -----------------------------------------------------------------------
 
-/// Builds the terms of a pattern; `vars` are the classes of its variables.
+/// Builds ground terms from a pattern; `vars` are the classes of its variables.
 static egraph_status build_pattern(eg_symbolic_explainer *explainer,
                                    const eg_pattern_term *terms, uint32_t count,
                                    const uint32_t *children, const uint32_t *vars) {

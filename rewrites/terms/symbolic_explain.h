@@ -16,12 +16,12 @@
 /// Switches explanations on. Fails with EGRAPH_E_ARGUMENT when terms were added already.
 egraph_status eg_symbolic_keep_explanations(eg_symbolic *symbolic);
 
-/// Follows an e-graph, which it borrows. The e-graph may grow meanwhile, but not go back
-/// to a saved state.
+/// Explains equalities of an e-graph, which it borrows. The e-graph may grow meanwhile,
+/// but not go back to a saved state.
 typedef struct eg_symbolic_explainer eg_symbolic_explainer;
 
-/// Creates an explainer. Fails with EGRAPH_E_ARGUMENT when no explanations are
-/// kept, EGRAPH_E_MEMORY.
+/// Creates an explainer of the e-graph's equalities. Fails with EGRAPH_E_ARGUMENT when
+/// explanations are not switched on, EGRAPH_E_MEMORY.
 egraph_status eg_symbolic_explainer_create(const egraph_allocator *alloc,
                                            eg_symbolic *symbolic,
                                            eg_symbolic_explainer **out);
@@ -36,14 +36,15 @@ egraph_status eg_symbolic_explainer_read(eg_symbolic_explainer *explainer,
 /// Finds the number of the term that created a class.
 egraph_status eg_symbolic_explainer_class(eg_symbolic_explainer *explainer,
                                           eg_class class, uint32_t *out_term);
-/// Does the same as eg_explainer_explain; reasons are numbers for eg_symbolic_reason_of.
-/// O(applications until the terms became equal), without applications replayed before.
+/// Explains an equality as eg_explainer_explain does; reasons are for
+/// eg_symbolic_reason_of. O(applications until the terms became equal), without those
+/// replayed before.
 egraph_status eg_symbolic_explainer_explain(eg_symbolic_explainer *explainer,
                                             uint32_t from, uint32_t to, size_t max_words,
                                             eg_explanation *out);
 
-/// Finds the rule of a reason, and the number of its left side. False: the caller has
-/// united the terms.
+/// Finds the rule to which a step's reason refers, and which of its left sides. False:
+/// the caller has united the terms.
 bool eg_symbolic_reason_of(uint32_t reason, uint32_t *out_rule, uint32_t *out_root);
 /// Replays an explanation with the checker of egraph/explain_check.h: every step is an
 /// instance of its rule, or a union of the log. Fails with EGRAPH_E_INTERNAL otherwise.

@@ -90,8 +90,8 @@ static egraph_status open_class(const eg_symbolic *symbolic, const size_search *
   return frame_vec_push(stack, (frame){.node = node});
 }
 
-// Prints the best term with a vector as its stack: terms can be deeper than any
-// call stack.
+// Prints the smallest term of a class with a vector as its stack: terms can be deeper
+// than any call stack.
 static egraph_status print_best(const eg_symbolic *symbolic, const size_search *s,
                                 eg_class class, frame_vec *stack, eg_text *out) {
   EG_TRY(open_class(symbolic, s, class, stack, out));

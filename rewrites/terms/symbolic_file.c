@@ -275,7 +275,7 @@ static egraph_status on_node(void *user, const eg_egraph_json *json,
 static egraph_status read_json_nodes(reader *r) {
   eg_egraph_json_sink sink = {.user = r, .on_op = on_op, .on_node = on_node};
   EG_TRY(eg_u32s_push(&r->child_begin, 0));
-  // So that data is not NULL if all nodes are leaves.
+  // Reserve one element, so that the array's `data` is not NULL if all nodes are leaves.
   EG_TRY(eg_u32s_reserve(&r->children, 1));
   EG_TRY(eg_egraph_json_read(&r->json, &sink));
   EG_TRY(eg_egraph_json_resolve(&r->json, r->child_begin.data, r->children.data));
@@ -332,7 +332,7 @@ static egraph_status read_and_build(reader *r, eg_classes *roots) {
 
 #define OWNED (json_nodes, nodes), (eg_u32s, child_begin, children, roots)
 
-/// Reads the file that the reader has opened, and closes it.
+/// Reads the JSON file that the reader has opened, and closes it.
 static egraph_status read_open(reader *r, egraph_allocator alloc, eg_classes *roots,
                                eg_symbolic **out) {
   r->op = NO_OP;

@@ -34,21 +34,22 @@ egraph_status eg_symbolic_load(const egraph_allocator *alloc, const char *path,
 egraph_status eg_symbolic_parse(const egraph_allocator *alloc, const char *name,
                                 const void *bytes, size_t size, eg_text *rules,
                                 eg_symbolic **out);
-/// Packs the whole file in memory, in a writer that the caller deinitializes either way.
+/// Packs the whole file of an e-graph in memory, in a writer that the caller
+/// deinitializes either way.
 egraph_status eg_symbolic_pack(const eg_symbolic *symbolic, egraph_allocator alloc,
                                eg_chunk_writer *writer);
 /// Reads the e-graph from the chunks of an open file.
 egraph_status eg_symbolic_get(const eg_chunk_reader *reader, egraph_allocator alloc,
                               eg_text *rules, eg_symbolic **out);
 
-/// Appends a clean e-graph. The roots are any of its classes.
+/// Appends a clean e-graph as JSON. The roots are any of its classes.
 egraph_status eg_symbolic_print_json(const eg_symbolic *symbolic, const eg_class *roots,
                                      uint32_t root_count, eg_text *out);
-/// Reads a file, plain or gzip, into a new, clean e-graph: numbers classes in the order
-/// of the file, and unites classes where congruence requires it. Drops costs. `roots`,
-/// initialized and empty, gets the roots in order. Fails with EGRAPH_E_IO, EGRAPH_E_PARSE
-/// ("file:line:col: ..."; names a child or root that is absent, or an op that is no
-/// symbol), EGRAPH_E_MEMORY.
+/// Reads a JSON file, plain or gzip, into a new, clean e-graph: numbers classes in the
+/// order of the file, and unites classes where congruence requires it. Drops costs.
+/// `roots`, initialized and empty, gets the roots in order. Fails with EGRAPH_E_IO,
+/// EGRAPH_E_PARSE ("file:line:col: ..."; names a child or root that is absent, or an op
+/// that is no symbol), EGRAPH_E_MEMORY.
 egraph_status eg_symbolic_read_json(const egraph_allocator *alloc, const char *path,
                                     eg_classes *roots, eg_symbolic **out);
 /// Does the same as eg_symbolic_read_json for a text in memory; `path` names the text

@@ -9,7 +9,7 @@
 #include "egraph/pattern.h"
 #include "rewrites/terms/symbolic.h"
 
-/// Atoms by number; numbers are the operators of the engine.
+/// Symbols of terms by number; the numbers are the operators of the engine.
 typedef struct eg_atom {
   const char *text;
 } eg_atom;
@@ -20,7 +20,7 @@ typedef struct eg_atoms {
   eg_flatmap map;
 } eg_atoms;
 
-/// Initializes atoms; the caller then sets `arena`.
+/// Initializes a table of symbols (atoms); the caller then sets `arena`.
 void eg_atoms_init(eg_atoms *atoms, egraph_allocator alloc);
 void eg_atoms_deinit(eg_atoms *atoms);
 egraph_status eg_atoms_add(eg_atoms *atoms, const char *text, uint32_t *out);
@@ -41,7 +41,7 @@ typedef struct eg_symbolic_terms {
 void eg_symbolic_terms_init(eg_symbolic_terms *terms, egraph_allocator alloc);
 void eg_symbolic_terms_deinit(eg_symbolic_terms *terms);
 
-/// The variables that a term may have.
+/// The kinds of variables that a term in a text may have.
 typedef enum eg_symbolic_variables {
   EG_SYMBOLIC_NONE, // none at all
   EG_SYMBOLIC_BIND, // new variables are bound
@@ -77,7 +77,7 @@ const eg_symbolic_rule *eg_symbolic_rule_at(const eg_symbolic *symbolic, uint32_
 eg_atoms *eg_symbolic_atoms(eg_symbolic *symbolic);
 egraph_allocator eg_symbolic_allocator(const eg_symbolic *symbolic);
 uint32_t eg_symbolic_atom_count(const eg_symbolic *symbolic);
-/// Returns the bytes of engine, atoms and rules.
+/// Returns the bytes that the e-graph, its symbols and rules use.
 size_t eg_symbolic_bytes(const eg_symbolic *symbolic);
 /// Replaces the engine of `symbolic` by `engine`, whose operators are its atoms, and
 /// destroys the old engine with its pushed states.

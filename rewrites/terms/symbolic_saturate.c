@@ -8,7 +8,7 @@
 #include "rewrites/terms/symbolic_internal.h"
 #include <assert.h>
 
-/// State of one lane of the search.
+/// State of one of the searches that run at the same time (a lane).
 typedef struct lane_context {
   const eg_symbolic_rule *rule;
   eg_lane *lane;
@@ -43,7 +43,7 @@ static size_t bytes_held(void *self) {
   return eg_symbolic_bytes(all->symbolic);
 }
 
-/// Packs a match: the classes of variables, then of roots.
+/// Stores a match: the classes of variables, then of roots.
 static egraph_status on_match(void *user, const eg_match *match, bool *out_pause) {
   const lane_context *context = user;
   const eg_symbolic_rule *rule = context->rule;
@@ -135,8 +135,8 @@ static egraph_status apply_batch(saturation *all, uint32_t index, const uint32_t
   return EGRAPH_OK;
 }
 
-// Counts the terms that are missing, so that a right side which would exceed the budget
-// adds nothing.
+// Counts the terms of a right side that the e-graph lacks, so that a right side which
+// would exceed the budget adds nothing.
 static uint32_t count_missing(saturation *all, const eg_symbolic_rule *rule,
                               const uint32_t *match) {
   uint32_t missing = 0;
@@ -161,8 +161,8 @@ static uint32_t count_missing(saturation *all, const eg_symbolic_rule *rule,
   return missing;
 }
 
-/// Notes an application before it changes anything, because a failure may leave half
-/// of it.
+/// Notes an application of a rule, for explanations, before it changes anything, because
+/// a failure may leave half of it.
 static egraph_status apply_noted(saturation *all, uint32_t index, const uint32_t *match,
                                  uint32_t *inout_unions) {
   eg_engine *engine = all->engine;
@@ -187,7 +187,7 @@ static egraph_status apply_matches(void *self, uint32_t index, const uint32_t *m
     out->applied = count;
     return apply_batch(all, index, matches, count, &out->unions);
   }
-  // Near the limit, or with explanations, applies matches one by one.
+  // Near the node limit, or with explanations, applies the matches one by one.
   uint32_t limit = eg_engine_node_count(engine) + max_new_nodes;
   for (; out->applied < count; out->applied++) {
     const uint32_t *match = matches + out->applied * match_words(self, index);

@@ -1,5 +1,5 @@
-// Owned pointers (EG_LOCAL, EG_OWNER_DEFINE) to objects that other modules create; they
-// are NULL until an object is created.
+// Pointers that free their object at the end of their scope (EG_LOCAL, EG_OWNER_DEFINE),
+// for types of other modules. A pointer is NULL until its object is created.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_LAB_BASIS_OWNED_H
 #define EG_REWRITES_LAB_BASIS_OWNED_H

@@ -1,7 +1,7 @@
-// Instances are drawn as the verifier draws them, with degrees for the axes and
-// dimensions for the layout variables. Most instances decide nothing, because a size does
-// not divide. A few instances on which the claim holds are enough, because layouts depend
-// on operators and their attributes, seldom on sizes.
+// Draws instances of a rule as the verifier does, with random axis sizes and random
+// values for the rule's layout variables. Most instances decide nothing, because a size
+// does not divide. A few on which the layouts agree are enough, because layouts depend on
+// operators and their attributes, seldom on sizes.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/claims/layout_check.h"
 
@@ -12,8 +12,8 @@
 #include "rewrites/lab/claims/rank_run.h"
 #include "rewrites/lab/instances/instance_draw.h"
 
-// LEAST_DEGREE: the first number tried for an open degree. READ_DEGREES: how many numbers
-// are tried when a rule is read.
+// LEAST_DEGREE: the first size tried for a mesh axis whose size the rule leaves open.
+// READ_DEGREES: how many sizes are tried when a rule is read.
 enum {
   ENOUGH = 4,
   MOST_RUNS = 64,
@@ -42,7 +42,7 @@ EG_OWNER_DEFINE_STATIC(check, (eg_arena, arena), (eg_text, reason),
 
 // ---- one instance ----------------------------------------------------------------
 
-/// Creates the environment of the instance, with dimensions for the layout variables.
+/// Creates the environment of the instance; layout variables get random dimensions.
 static egraph_status set_layout_vars(check *c, const eg_claim_case *of,
                                      const eg_verify_instance *instance,
                                      eg_rule_env *out) {
@@ -78,8 +78,8 @@ static void set_mesh(const check *c, eg_mesh *out) {
   }
 }
 
-/// Sets the mesh and the parallel operators; *out_ok is false when a dimension does
-/// not exist.
+/// Fills in the mesh and the parallel operators of the rule's instance; *out_ok is false
+/// when an operator's dimension does not exist.
 static egraph_status set_moves(check *c, eg_rule_env *env, eg_claim_case *out,
                                bool *out_ok) {
   const eg_rule *rule = c->rule;
@@ -121,8 +121,8 @@ static egraph_status keep_reason(check *c, const eg_claim_case *of) {
   return eg_text_append(&c->reason, eg_text_of(&text));
 }
 
-/// True when instances of the degree must still be run on ranks: too few of them agree
-/// forward or backward, and fewer than MOST_RUNS have been run.
+/// True when instances with axis size number `i` must still be run on simulated ranks:
+/// too few agree forward or backward, and fewer than MOST_RUNS have been run.
 static bool needs_run(const check *c, uint32_t i) {
   const eg_rank_evidence *ranks = c->ranks;
   if (ranks == NULL || c->runs[i] == MOST_RUNS) return false;
@@ -130,7 +130,7 @@ static bool needs_run(const check *c, uint32_t i) {
   return ranks->forward[i] < ENOUGH || !has_backward;
 }
 
-/// Runs the instance on simulated ranks; the reason says how the sides differ.
+/// Runs the instance on simulated ranks; c->reason then says how the sides differ.
 static egraph_status run_ranks(check *c, const eg_claim_case *of,
                                const eg_verify_instance *instance,
                                const eg_claim_way *way, eg_rank_verdict *out) {
@@ -202,7 +202,7 @@ static egraph_status judge_instance(check *c, const eg_verify_instance *instance
   return ok ? judge_claim(c, &of, instance) : EGRAPH_OK;
 }
 
-/// Returns the number of degrees to try: several when the rule leaves a degree open.
+/// Returns the number of axis sizes to try: several when the rule leaves one open.
 static uint32_t degrees_of(const check *c) {
   for (uint32_t a = 0; a < c->rule->axis_count; a++)
     if (c->rule->axes[a].degree == 0)

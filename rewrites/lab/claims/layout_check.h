@@ -1,5 +1,6 @@
-// Verifies the claims of rules with parallel operators (layout_claim.h) on random
-// instances, for every degree and dimension that the rule leaves open.
+// Verifies, on random instances of rules with parallel operators, that both sides have
+// equal layouts (layout_claim.h), for every axis size and dimension that the rule
+// leaves open.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_LAYOUT_CHECK_H
 #define EG_REWRITES_LAYOUT_CHECK_H
@@ -11,8 +12,8 @@ typedef struct eg_layout_finding {
   uint32_t line, column; // place of the error
 } eg_layout_finding;
 
-/// Counts the instances on which a rule was run (rank_run.h), by the number of ranks of
-/// an axis.
+/// Counts, for each number of ranks of a mesh axis, the instances of a rule that were run
+/// on simulated ranks (rank_run.h).
 enum { EG_LAYOUT_DEGREES = 3 };
 typedef struct eg_rank_evidence {
   uint32_t count;
@@ -21,15 +22,16 @@ typedef struct eg_rank_evidence {
   eg_text no_backward; // why instances have no gradient, or empty
 } eg_rank_evidence;
 
-/// Appends to `text` the number of instances on which the claim holds, or the reason why
-/// it does not and the remedy. With `ranks` (may be NULL; its text is initialized, all
-/// else zero) the function also runs the instances on simulated ranks, and a difference
-/// refutes the rule. Equal seeds give equal findings. Fails with EGRAPH_E_MEMORY.
+/// Appends to `text` the number of instances on which the layouts of both sides are
+/// equal, or the reason why they differ and the remedy. With `ranks` (may be NULL;
+/// its text is initialized, all else zero) also runs the instances on simulated
+/// ranks; a difference of values refutes the rule. Equal seeds give equal findings.
+/// Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_verify(const egraph_allocator *alloc, const eg_rule *rule,
                                uint64_t seed, eg_text *text, eg_rank_evidence *ranks,
                                eg_layout_finding *out);
-/// Verifies the claim with a fixed seed. Fails with EGRAPH_E_PARSE "file:line:col: ..."
-/// when the claim does not hold.
+/// Verifies, with a fixed seed, that both sides of the rule have equal layouts. Fails
+/// with EGRAPH_E_PARSE "file:line:col: ..." when they differ.
 egraph_status eg_layout_check(const egraph_allocator *alloc, const eg_rule *rule);
 
 #endif

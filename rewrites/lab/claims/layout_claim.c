@@ -1,6 +1,6 @@
 // A way of a term is a layout of the term together with the layouts of its operands. The
-// search takes a way per term, users before their operands: the layout that a user needs
-// excludes most ways, and so does a layout already bound to a variable.
+// search chooses a way for each term, users before their operands: the layout that a user
+// needs excludes most ways, and so does a layout already bound to a variable.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/claims/layout_claim.h"
 
@@ -11,8 +11,8 @@
 
 enum { MOST_STEPS = 1 << 18 };
 
-/// `core` is the layout before the parallel operators around the term, `outer`
-/// after them.
+/// A layout of a term with the layouts of its operands. `core` is the layout before the
+/// parallel operators around the term, `outer` after them.
 typedef struct way {
   eg_layout core, outer;
   uint32_t inputs;   // begin in `layouts`: one per operand
@@ -21,7 +21,7 @@ typedef struct way {
 EG_VEC_DEFINE(way_list, way);
 EG_VEC_DEFINE(layout_list, eg_layout);
 
-/// The layouts that an assignment gives to the variables: the entries of `assigned` from
+/// One assignment of layouts to the rule's variables: the entries of search.assigned from
 /// `begin` on.
 typedef struct assignment {
   uint32_t begin;
@@ -56,7 +56,7 @@ EG_OWNER_DEFINE_STATIC(search, (way_list, ways), (layout_list, layouts, assigned
 
 // ---- ways ---------------------------------------------------------------------------
 
-/// True when every result of the term can have the layout.
+/// True when a tensor layout is possible for every result of the term (sizes divide).
 static bool is_legal(const eg_claim_case *of, uint32_t term, const eg_layout *layout) {
   for (uint32_t i = 0; i < of->terms[term].type_count; i++)
     if (eg_sharding_check(&of->mesh, &of->terms[term].types[i], layout) !=
@@ -98,8 +98,8 @@ static egraph_status append_strategies(const eg_claim_case *of, uint32_t term,
   return eg_spread_strategies(&spread, &of->mesh, scratch, inout);
 }
 
-/// Adds a way, unless a parallel operator around the term does not apply. The layout of
-/// operand i is inputs[eg_factor_row(i)].
+/// Adds a way (a layout of a term and its operands), unless a parallel operator around
+/// the term does not apply. The layout of operand i is inputs[eg_factor_row(i)].
 static egraph_status push_way(search *s, uint32_t term, const eg_layout *core,
                               const eg_layout *inputs, const eg_strategy *strategy) {
   uint32_t move, count = s->of->rule->terms[term].child_count;
@@ -117,7 +117,7 @@ static egraph_status push_way(search *s, uint32_t term, const eg_layout *core,
   return way_list_push(&s->ways, made);
 }
 
-/// Moves to the next layout of a tensor of that rank; returns false after the last.
+/// Moves to the next layout of a tensor of rank `rank`; returns false after the last.
 static bool next_layout(const eg_mesh *mesh, uint32_t rank, eg_layout *inout) {
   for (uint32_t a = mesh->axis_count; a-- > 0;) {
     if (++inout->sharding[a] < EG_SHARD_S0 + rank) return true;
@@ -126,8 +126,8 @@ static bool next_layout(const eg_mesh *mesh, uint32_t rank, eg_layout *inout) {
   return false;
 }
 
-/// Adds a way for each legal layout of a term: a variable, or a part of a tuple, whose
-/// way demands the same layout of the tuple.
+/// Adds each legal layout of a term without a strategy: a variable, or a part of a tuple,
+/// which demands the same layout of the tuple.
 static egraph_status push_free_ways(search *s, uint32_t term) {
   eg_layout layout = {.format = EG_FORMAT_PLAIN};
   uint32_t rank = s->of->terms[term].types[0].rank;
@@ -247,7 +247,7 @@ static egraph_status note_assignment(search *s) {
   return EGRAPH_OK;
 }
 
-/// Visits every combination of ways.
+/// Visits every combination of ways, one layout with operand layouts for each term.
 static egraph_status take_all_ways(search *s, bool *out_all) {
   uint32_t count = s->of->rule->term_count, term = count - 1;
   s->pick[term] = s->begin[term];
@@ -299,8 +299,8 @@ static egraph_status reserve(search *s, eg_arena *arena) {
   return eg_arena_alloc(arena, s->of->rule->var_count, sizeof *s->bound, &s->bound);
 }
 
-/// Fills `out` with an assignment on which the sides agree or, unless `agrees`, differ:
-/// number out->number of these assignments, modulo their count.
+/// Fills `out` with an assignment of layouts in which the sides agree or, unless
+/// `agrees`, differ: number out->number of these assignments, modulo their count.
 static void set_way(const search *s, bool agrees, eg_claim_way *out) {
   uint32_t count = 0;
   for (size_t i = 0; i < s->assignments.len; i++)
@@ -338,9 +338,9 @@ egraph_status eg_claim_run(const eg_claim_case *of, eg_arena *scratch,
 }
 
 // ---- explaining ---------------------------------------------------------------------
-// Explains a failure by a walk from the variables, in the layouts that the parallel
-// operators around them require, to the results: the first term without a layout is
-// the reason.
+// Explains why layouts of a rule's sides do not fit, by a walk from the variables, in the
+// layouts that the parallel operators around them require, to the results: the first term
+// without a layout is the reason.
 
 /// The layouts that terms can have after the parallel operators around them.
 typedef struct explanation {
@@ -367,7 +367,7 @@ static void print_axis(const explanation *e, uint32_t axis) {
   if (name[0] != '\0') eg_text_printf(e->text, " on axis %s", name);
 }
 
-/// Appends the parallel operator that turns a digit into R.
+/// Appends the parallel operator that makes a value whole along an axis with this digit.
 static void print_undo(eg_text *text, uint8_t digit) {
   if (eg_digit_is_shard(digit))
     eg_text_printf(text, "(%s :dim %" PRIu32 " ...)",
@@ -396,7 +396,7 @@ static void print_move_remedy(eg_text *text, const eg_parallel_op *op, uint8_t d
   }
 }
 
-/// Explains why a parallel operator around the term does not apply to the layout `found`.
+/// Appends why a parallel operator around the term does not apply to the layout `found`.
 static void explain_move(explanation *e, uint32_t term, const eg_layout *found) {
   const eg_rule_term *node = &e->of->rule->terms[term];
   const eg_parallel_op *op = &e->of->moves[e->move];
@@ -423,7 +423,7 @@ static void explain_move(explanation *e, uint32_t term, const eg_layout *found) 
   print_move_remedy(e->text, op, digit);
 }
 
-/// Adds a layout if the parallel operators around the term apply to it.
+/// Adds a layout of a term if the parallel operators around the term apply to it.
 static egraph_status keep_layout(explanation *e, uint32_t term, eg_layout layout,
                                  bool *inout_any, eg_layout *out_refused) {
   uint32_t move;
@@ -499,7 +499,7 @@ static egraph_status walk_node(explanation *e, uint32_t term) {
   return EGRAPH_OK;
 }
 
-/// Gives a term the layouts of an earlier term that it equals.
+/// Gives a term all layouts of the earlier term `of`, which it equals.
 static egraph_status walk_alias(explanation *e, uint32_t term, uint32_t of) {
   bool any = false;
   eg_layout refused = {.format = EG_FORMAT_PLAIN};

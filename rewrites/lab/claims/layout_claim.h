@@ -19,7 +19,7 @@ typedef struct eg_claim_term {
   uint32_t type_count;
 } eg_claim_term;
 
-/// An instance of a rule. Everything is borrowed.
+/// An instance of a rule whose layouts are compared. All pointers are borrowed.
 typedef struct eg_claim_case {
   const eg_rule *rule;
   eg_mesh mesh;                // a mesh with the axes of the rule
@@ -42,16 +42,16 @@ typedef struct eg_claim_way {
   uint64_t number; // input: the number of the assignment, modulo the count of assignments
 } eg_claim_way;
 
-/// Decides the claim for one instance. Sets *inout_way (may be NULL) to an assignment
-/// that gives both sides the same layout when the claim holds, and to one that gives
-/// different layouts when it is broken. Fails with EGRAPH_E_MEMORY.
+/// Decides whether both sides of one instance have equal layouts. Sets *inout_way (may be
+/// NULL) to an assignment that gives both sides the same layout when the claim holds, and
+/// to one that gives different layouts when it is broken. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_claim_run(const eg_claim_case *of, eg_arena *scratch,
                            eg_claim_way *inout_way, eg_claim_verdict *out);
 
-/// Appends the reason why the claim does not hold, and the remedy. The reason is the
-/// first term without a layout when variables have their likeliest layouts, or else the
-/// difference between the sides. Sets *out_move to the parallel operator at fault, or
-/// EG_RULE_NONE, and *out_is_size when the only reason is a size that does not divide.
+/// Appends the reason why both sides do not have equal layouts, and the remedy. The
+/// reason is the first term without a layout when variables have their likeliest layouts,
+/// or else the difference of the sides. Sets *out_move to the parallel operator at fault,
+/// or EG_RULE_NONE, and *out_is_size when the only reason is a size that does not divide.
 egraph_status eg_claim_explain(const eg_claim_case *of, eg_arena *scratch, eg_text *text,
                                uint32_t *out_move, bool *out_is_size);
 

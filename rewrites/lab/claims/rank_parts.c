@@ -93,7 +93,7 @@ egraph_status eg_rank_zeros(eg_arena *arena, const eg_mesh *mesh, const eg_type 
   return EGRAPH_OK;
 }
 
-/// Computes where the block of a rank begins in the whole tensor, by dimension.
+/// Computes where the part of a rank begins in the whole tensor, by dimension.
 static void block_offset(const eg_mesh *mesh, const eg_layout *layout, uint32_t rank,
                          const eg_type *local, int64_t out[EGRAPH_MAX_RANK]) {
   memset(out, 0, EGRAPH_MAX_RANK * sizeof *out);
@@ -108,8 +108,8 @@ static void block_offset(const eg_mesh *mesh, const eg_layout *layout, uint32_t 
 
 // ---- wholes and parts -----------------------------------------------------------------
 
-/// Numbers the ranks along the axes whose digit satisfies `is_one`; returns the number
-/// of `rank`.
+/// Numbers the ranks by their coordinates on the mesh axes whose digit in the layout
+/// satisfies `is_one`; returns the number of `rank`.
 static uint32_t number_along(const eg_mesh *mesh, const eg_layout *layout, uint32_t rank,
                              bool (*is_one)(uint8_t digit)) {
   uint32_t number = 0;
@@ -143,8 +143,8 @@ uint32_t eg_rank_copies(const eg_mesh *mesh, const eg_layout *layout, bool is_co
   return count_along(mesh, layout, is_cotangent ? is_summed : is_copied);
 }
 
-/// Draws partial sums, or partial maxima, that combine to the whole tensor: for each
-/// element all are random except one, which makes the result right.
+/// Draws parts, partial sums or partial maxima, that combine to the whole tensor: for
+/// each element all are random except one, which makes the result right.
 static void draw_shares(eg_rng *rng, const eg_layout *layout, const eg_mesh *mesh,
                         bool is_plain, const eg_tensor *whole, eg_tensor *shares,
                         uint32_t count) {
@@ -244,7 +244,7 @@ void eg_rank_join_cotangent(const eg_mesh *mesh, const eg_rank_value *value,
 
 // ---- parallel operators ---------------------------------------------------------------
 
-/// The devices of a rank's group along an axis; peer k is first + k * stride.
+/// The ranks that differ from a rank on one mesh axis only; rank k is first + k * stride.
 typedef struct peers {
   uint32_t first, stride, count, own; // own: the position of the rank
 } peers;
@@ -288,8 +288,8 @@ egraph_status eg_rank_move(eg_arena *arena, const eg_mesh *mesh, const eg_parall
   return EGRAPH_OK;
 }
 
-/// Adds a rank's part of the cotangent of a maximum: the ranks that have the maximum get
-/// equal parts.
+/// Adds a rank's part of the cotangent of a maximum over ranks: ranks that have the
+/// maximum get equal parts.
 static void share_most(const eg_rank_value *from, const peers *p, const eg_tensor *most,
                        const eg_tensor *of, const eg_tensor *own,
                        const eg_tensor *inout) {
@@ -334,7 +334,7 @@ void eg_rank_move_back(const eg_mesh *mesh, const eg_parallel_op *op,
 
 // ---- halos --------------------------------------------------------------------------
 
-/// Creates a tensor for `count` rows of a part.
+/// Creates a tensor like `of`, with `count` rows along dimension `dim`.
 static egraph_status new_rows(eg_arena *arena, const eg_tensor *of, uint32_t dim,
                               int64_t count, eg_tensor *out) {
   eg_type type = of->type;
@@ -342,8 +342,8 @@ static egraph_status new_rows(eg_arena *arena, const eg_tensor *of, uint32_t dim
   return eg_rank_tensor(arena, type, out);
 }
 
-/// Extends each part by the rows that a window reads from neighbours, and by the fill at
-/// the borders.
+/// Extends each rank's part by the rows that a window reads from neighbour ranks, and by
+/// the fill value at the borders.
 static egraph_status add_halo(eg_arena *arena, const eg_mesh *mesh, const eg_halo *halo,
                               const eg_tensor *parts, eg_tensor **out) {
   uint32_t ranks = eg_mesh_devices(mesh), d = halo->dim;
@@ -374,8 +374,8 @@ static egraph_status add_halo(eg_arena *arena, const eg_mesh *mesh, const eg_hal
   return EGRAPH_OK;
 }
 
-/// Applies the adjoint of add_halo: returns cotangents of the parts without the extra
-/// rows, whose cotangents are added to the parts that own these rows.
+/// Applies the adjoint of add_halo: returns cotangents without the rows of neighbour
+/// ranks, and adds the cotangents of these rows to the ranks that own them.
 static egraph_status add_halo_back(eg_arena *arena, const eg_mesh *mesh,
                                    const eg_halo *halo, const eg_tensor *cotangents,
                                    eg_tensor **out) {
@@ -410,10 +410,10 @@ static egraph_status add_halo_back(eg_arena *arena, const eg_mesh *mesh,
 
 // ---- operators ------------------------------------------------------------------
 
-// A part gets rows of neighbours one axis after the other: corners then arrive via the
+// Fetches rows of neighbour ranks one axis after the other: corners then arrive via the
 // neighbour on the first axis. The adjoint takes the axes in reverse order.
 
-/// A node on all ranks; operand 0 includes the rows of neighbours.
+/// A node as all ranks run it; operand 0 includes the rows of neighbour ranks.
 typedef struct local_run {
   const eg_rank_node *of;
   eg_arena *arena;
@@ -438,7 +438,7 @@ static egraph_status begin_local_run(eg_arena *arena, const eg_rank_node *node,
   return EGRAPH_OK;
 }
 
-/// Lists the operands of a rank, and the node that it runs.
+/// Lists the operands of the node on one rank, and the node that this rank runs.
 static egraph_status rank_operands(const local_run *run,
                                    const eg_rank_value *const *inputs, uint32_t rank,
                                    eg_node_spec *out_spec, eg_tensor **out) {
@@ -480,7 +480,7 @@ egraph_status eg_rank_node_run(eg_arena *arena, const eg_rank_node *node,
 
 // ---- backwards ------------------------------------------------------------------------
 
-/// The gradient of a rank's part, as a graph.
+/// The gradient of the node that one rank runs, as a graph.
 typedef struct part_gradient {
   const eg_node_spec *spec;
   const eg_tensor *operands, *result_cotangents;
@@ -528,7 +528,7 @@ static egraph_status run_graph_node(part_gradient *g, eg_graph_node_info node) {
                        node.result_count);
 }
 
-/// Runs the graph. Its inputs are the operands, then the cotangents of
+/// Runs the gradient graph. Its inputs are the operands, then the cotangents of
 /// floating-point results.
 static egraph_status run_graph(part_gradient *g) {
   uint32_t values = eg_graph_value_count(g->graph), next = 0;
@@ -549,8 +549,8 @@ static egraph_status run_graph(part_gradient *g) {
   return EGRAPH_OK;
 }
 
-/// Builds the graph of the gradient. An id of UINT32_MAX in `wanted` means that the
-/// cotangent is zero.
+/// Builds the gradient graph. An id of UINT32_MAX in `wanted` means that the cotangent of
+/// that operand is zero.
 static egraph_status differentiate(part_gradient *g) {
   eg_node_cons cons = {.graph = NULL};
   EG_NEW(g->arena, (size_t)g->spec->input_count + 1, g->inputs);

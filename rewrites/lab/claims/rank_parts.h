@@ -26,7 +26,8 @@ typedef struct eg_rank_value {
 
 /// Creates a dense tensor of zeros in the arena, with at least one byte.
 egraph_status eg_rank_tensor(eg_arena *arena, eg_type type, eg_tensor *out);
-/// Creates a value whose parts are zeros, in a legal layout. Fails with EGRAPH_E_MEMORY.
+/// Creates a value on simulated ranks, all zeros, in a legal layout. Fails
+/// with EGRAPH_E_MEMORY.
 egraph_status eg_rank_zeros(eg_arena *arena, const eg_mesh *mesh, const eg_type *type,
                             const eg_layout *layout, eg_rank_value *out);
 /// Cuts a whole tensor into parts. Partial sums are random, and their sum is the whole
@@ -41,9 +42,9 @@ egraph_status eg_rank_spread(eg_arena *arena, const eg_mesh *mesh, eg_rng *rng,
 egraph_status eg_rank_spread_cotangent(eg_arena *arena, const eg_mesh *mesh, eg_rng *rng,
                                        const eg_tensor *whole, const eg_layout *layout,
                                        eg_rank_value *out);
-/// Joins the parts to a whole tensor as if they lay in `layout`: concatenates blocks,
-/// adds partial sums, takes maxima. `copy` is the number of the copy to read. Returns
-/// false when a part does not have the type that the layout gives it.
+/// Joins the ranks' parts to a whole tensor as if their layout were `layout`:
+/// concatenates blocks, adds partial sums, takes maxima. `copy` selects one of equal
+/// copies. Returns false when a part does not have the type that the layout gives it.
 bool eg_rank_join(const eg_mesh *mesh, const eg_rank_value *value,
                   const eg_layout *layout, uint32_t copy, const eg_tensor *out_whole);
 /// Joins the cotangents of the parts of a value in value->layout to the cotangent of the
@@ -55,36 +56,36 @@ void eg_rank_join_cotangent(const eg_mesh *mesh, const eg_rank_value *value,
 /// `is_cotangent`, can read.
 uint32_t eg_rank_copies(const eg_mesh *mesh, const eg_layout *layout, bool is_cotangent);
 
-/// Applies a parallel operator to a value; the operator must be
-/// applicable (eg_parallel_apply).
+/// Applies a parallel operator (partition, combine, ...) to a tensor on simulated ranks;
+/// the operator must be applicable (eg_parallel_apply).
 egraph_status eg_rank_move(eg_arena *arena, const eg_mesh *mesh, const eg_parallel_op *op,
                            const eg_rank_value *from, eg_rank_value *out);
 /// Adds to the cotangent of `from` the contribution of the cotangent of `to`, the result
-/// of the operator.
+/// of the parallel operator `op` on `from`.
 void eg_rank_move_back(const eg_mesh *mesh, const eg_parallel_op *op,
                        const eg_rank_value *from, const eg_rank_value *to,
                        const eg_rank_value *to_cotangent,
                        const eg_rank_value *inout_cotangent);
 
-/// Adds `of` to `inout` element by element; both have the same shape.
+/// Adds tensor `of` to tensor `inout`, of the same shape, element by element.
 void eg_rank_add(const eg_tensor *of, const eg_tensor *inout);
 
 // ---- operators: each rank runs its part (eg_spread_local) with the reference kernels,
 // windows on rows of neighbours; backwards by the gradient of each part ----
 
-/// A node and its strategy on the mesh. Everything is borrowed.
+/// A node and its strategy (how it is split on the mesh). All pointers are borrowed.
 typedef struct eg_rank_node {
   const eg_mesh *mesh;
   eg_node_spec spec; // types of whole tensors
   const eg_strategy *strategy;
 } eg_rank_node;
 
-/// Runs a node. `inputs` have the layouts of the strategy; fills out[results]. Fails as
-/// eg_op_run and eg_spread_local do.
+/// Runs a node on all simulated ranks. `inputs` must have the layouts that the node's
+/// strategy requires; fills out[results]. Fails as eg_op_run and eg_spread_local do.
 egraph_status eg_rank_node_run(eg_arena *arena, const eg_rank_node *node,
                                const eg_rank_value *const *inputs, eg_rank_value *out);
-/// Adds to the cotangents of the floating-point inputs the contributions of the
-/// cotangents of the results. Fails with EGRAPH_E_UNSUPPORTED where the operator has
+/// Adds to the cotangents of a node's floating-point inputs the contributions of the
+/// cotangents of its results. Fails with EGRAPH_E_UNSUPPORTED where the operator has
 /// no gradient.
 egraph_status eg_rank_node_back(eg_arena *arena, const eg_rank_node *node,
                                 const eg_rank_value *const *inputs,

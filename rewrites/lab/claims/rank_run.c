@@ -1,4 +1,4 @@
-// Terms follow their operands, and terms of the left side come first. A forward pass
+// Lists terms after their operands, and terms of the left side first. A forward pass
 // computes all values; a backward pass carries cotangents from results to variables. One
 // device is a mesh without axes: every tensor is whole and parallel operators do nothing.
 // SPDX-License-Identifier: Apache-2.0
@@ -12,18 +12,19 @@
 #include "rewrites/lab/basis/tensors.h"
 #include "rewrites/lab/claims/rank_parts.h"
 
-/// The largest allowed difference, relative to the largest number in the run.
+/// The largest allowed difference between the ranks' results and one device, relative to
+/// the largest number in the run.
 #define RANK_BOUND 1e-9
 
 /// The values of a term: stages[m * count + r] is result r after m of the parallel
-/// operators around the term. `cotangents` has the same order; `given`: it has been set.
+/// operators around the term. `cotangents` has the same order; `given`: they are set.
 typedef struct rank_term {
   eg_rank_value *stages, *cotangents;
   uint32_t count, moves;
   bool given;
 } rank_term;
 
-/// A run of a rule on one mesh.
+/// A run of an instance of a rule on one mesh of simulated ranks.
 typedef struct rank_run {
   const eg_claim_case *of;
   const eg_verify_instance *instance;
@@ -143,7 +144,7 @@ static void note_scale(rank_run *run, const eg_rank_value *value) {
   }
 }
 
-/// Returns the values of a term after its parallel operators.
+/// Returns the values of a term after all parallel operators around it.
 static eg_rank_value *outer(const rank_term *term) {
   return term->stages + (size_t)term->moves * term->count;
 }
@@ -185,7 +186,7 @@ static egraph_status node_of(const rank_run *run, uint32_t term, eg_rank_node *o
   return EGRAPH_OK;
 }
 
-/// Returns the number of the part that a term takes from a tuple.
+/// Returns which result of a tuple (split) the term takes.
 static uint32_t part_of(const rank_run *run, uint32_t term) {
   return (uint32_t)run->of->terms[term].attrs->slots[0].i;
 }
@@ -251,7 +252,7 @@ static egraph_status run_forward(rank_run *run) {
 
 // ---- backward -------------------------------------------------------------------------
 
-/// Allocates the cotangents of a term as zeros at the first call.
+/// Allocates the cotangents of a term, as zeros, unless they exist.
 static egraph_status give(rank_run *run, uint32_t t) {
   rank_term *term = &run->terms[t];
   if (term->given) return EGRAPH_OK;
@@ -349,7 +350,7 @@ static egraph_status run_backward(rank_run *run, const eg_rule_root *roots,
 
 // ---- comparing ------------------------------------------------------------------------
 
-/// Appends the first element that differs and sets *out_differ.
+/// Appends the first element that differs between both tensors and sets *out_differ.
 static egraph_status compare_tensors(const eg_tensor *ranks, const eg_tensor *one,
                                      double bound, eg_text *text, bool *out_differ) {
   int64_t count = eg_type_elements(&one->type);
@@ -377,7 +378,7 @@ typedef struct rank_pair {
   bool differs;
 } rank_pair;
 
-/// Inserts the place of a difference in front of its text.
+/// Inserts in front of a difference's text where the results differ.
 static egraph_status print_difference(rank_pair *pair, const char *what, uint32_t index,
                                       const char *name) {
   EG_LOCAL(eg_text, where, pair->text->chars.alloc);
@@ -393,7 +394,8 @@ static egraph_status print_difference(rank_pair *pair, const char *what, uint32_
   return eg_text_append(pair->text, eg_text_of(&where));
 }
 
-/// Compares the results of a side, joined in the layouts of the left side.
+/// Compares the ranks' results of a side, joined in the layouts of the left side, with
+/// the left side's results on one device.
 static egraph_status compare_side(rank_pair *pair, const eg_rule_root *roots,
                                   const char *what) {
   const eg_rule *rule = pair->many->of->rule;
@@ -476,8 +478,8 @@ static bool is_mixed(const eg_mesh *mesh, const eg_layout *layout) {
   return has_sum && has_most;
 }
 
-/// Compares the gradients of both sides with the left side on one device. Fails with
-/// EGRAPH_E_UNSUPPORTED when there is no gradient.
+/// Compares the gradients of both sides on ranks with the left side's on one device.
+/// Fails with EGRAPH_E_UNSUPPORTED when there is no gradient.
 static egraph_status check_backward(rank_pair *pair) {
   const eg_rule *rule = pair->many->of->rule;
   eg_tensor *seeds;

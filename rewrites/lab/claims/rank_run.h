@@ -16,21 +16,21 @@
 
 typedef enum eg_rank_verdict {
   EG_RANK_NOT_RUN, // an operator has no kernel, or there are too many ranks to simulate
-  // The sides are equal forward, but there is no gradient; the text says why if results
-  // are floating-point numbers.
+  // The results of both sides are equal, but no gradients were compared; the text says
+  // why if results are floating-point numbers.
   EG_RANK_FORWARD,
   EG_RANK_BOTH,     // equal forward and backward
   EG_RANK_DIFFERENT // the sides differ; the text says where
 } eg_rank_verdict;
 
-/// Runs both sides of an instance and compares them. The floating-point types of
-/// the case are float64 (eg_rank_widen). Equal seeds give equal verdicts. Fails
-/// with EGRAPH_E_MEMORY.
+/// Runs both sides of a rule's instance on simulated ranks; compares results and
+/// gradients. Floating-point types of the instance must be float64 (eg_rank_widen). Equal
+/// seeds give equal verdicts. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_rank_check(const eg_claim_case *of, const eg_verify_instance *instance,
                             const eg_claim_way *way, uint64_t seed, eg_arena *scratch,
                             eg_text *text, eg_rank_verdict *out);
 
-/// Lists the terms of an instance, in the arena.
+/// Lists the terms of an instance of a rule in *out, in the arena.
 egraph_status eg_rank_terms(const eg_verify_instance *instance, eg_arena *arena,
                             eg_claim_term **out);
 /// Changes the floating-point types of terms to float64, so that sums in another order

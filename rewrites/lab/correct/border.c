@@ -1,20 +1,20 @@
-// Tries the forms in the order of the table, each with every choice of the numbers A, B,
-// C. A choice is abandoned at the first instance for which it is wrong, so nearly all
-// choices take one step.
+// Finds an expression for a border: tries the forms of a table in order, each with every
+// choice of numbers A, B, C. A choice is abandoned at the first instance for which it is
+// wrong, so nearly all choices take one step.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/correct/partial.h"
 
 #include <assert.h>
 #include <string.h>
 
-// Tensors have no larger numbers, and products of smaller numbers do not overflow.
+// A form with a number beyond MOST_NUMBER has no value: its products could overflow.
 enum { MOST_NUMBER = 1 << 20, PLACES = 3 };
 
 static int64_t floor_div(int64_t a, int64_t b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-// The table of forms: name, count of numbers, value, text; A, B, C are the numbers.
+// The table of expressions for a border: name, count of numbers (A, B, C), value, text.
 #define FORMS(X)                                                                         \
   X(zero, 0, 0, "0")                                                                     \
   X(number, 1, a, "A")                                                                   \
@@ -66,7 +66,8 @@ static int64_t border_of_row(const search *s, size_t row) {
   return s->is_end ? r->to[s->axis] : r->from[s->axis];
 }
 
-/// Evaluates the form for a row; returns false when it has no value.
+/// Evaluates an expression of the table (form) for one instance; returns false when it
+/// has no value.
 static bool value_of_form(const search *s, uint32_t form, const uint32_t *place,
                           size_t row, int64_t *out) {
   const int64_t *atoms = s->partial->rows.data[row].atoms;
@@ -75,7 +76,7 @@ static bool value_of_form(const search *s, uint32_t form, const uint32_t *place,
     at[i] = atoms[place[i]];
     if (at[i] > MOST_NUMBER || at[i] < -MOST_NUMBER) return false;
   }
-  // A divisor, at place 1 or 2, must not be 0.
+  // A divisor, number B or C of the form, must not be 0.
   bool divides = strstr(forms[form].text, "floor-div") != NULL;
   if (divides && at[forms[form].count - 1] <= 0) return false;
   if (divides && forms[form].count == 3 && at[1] == 0) return false;
@@ -85,8 +86,8 @@ static bool value_of_form(const search *s, uint32_t form, const uint32_t *place,
   return true;
 }
 
-/// Returns the sum over all rows of the distance between the form and the border, plus a
-/// price for its numbers. Negative: the form leaves a box, or another form is better.
+/// Returns the sum over all instances of the distance between the form and the border,
+/// plus a price for its numbers. Negative: the form leaves a box, or another is better.
 static int64_t slack_of(const search *s) {
   int64_t slack = 0;
   uint32_t kept = 0;
@@ -101,7 +102,7 @@ static int64_t slack_of(const search *s) {
     kept += s->is_end ? value > r->from[s->axis] : value < r->to[s->axis];
   }
   if (2 * kept < s->partial->rows.len) return -1;
-  // A form with more numbers may fit by accident, so it must fit better to be chosen.
+  // A form with more numbers may fit by accident, so it must be closer to the borders.
   int64_t price =
       slack == 0 ? 0 : (int64_t)s->partial->rows.len * forms[s->form].count / 4;
   return s->found && slack + price >= s->best_slack ? -1 : slack + price;

@@ -20,21 +20,21 @@
 #include "rewrites/lab/rule_checks.h"
 #include "rewrites/lab/verify/verify.h"
 
-/// The borders of a box, by dimension of the result.
+/// The borders of the box in which both sides agree, by dimension of the result.
 typedef struct eg_box {
   eg_border from[EGRAPH_MAX_RANK], to[EGRAPH_MAX_RANK];
 } eg_box;
 
 enum { EG_MOST_CORRECTED = 4 };
 
-/// The sets of box sides that have a left part. A set has two bits a dimension: before,
-/// behind. The set of most instances comes first; sets of few instances are left out.
+/// The sets of box sides beyond which the left side is computed. A set has two bits a
+/// dimension: before, behind. The most frequent set comes first; rare ones are left out.
 typedef struct eg_box_sides {
   uint32_t count, sides[EG_MOST_CORRECTED];
 } eg_box_sides;
 
-// LEAST_SHARE: a set of sides gets a rule when at least one of LEAST_SHARE instances with
-// a box has this set.
+// LEAST_SHARE: a set of sides of the box (beyond which the left side is computed) gets a
+// rule when at least one of LEAST_SHARE instances has this set.
 enum { LEAST_SHARE = 20, MOST_SETS = 64 };
 
 typedef struct assembly {
@@ -54,8 +54,8 @@ static uint32_t behind_bit(uint32_t d) { return 2U << (2 * d); }
 
 // ---- sides ----------------------------------------------------------------------------
 
-/// Finds the sides of the row's box beyond which the result goes on. Returns false when
-/// the borders make the box empty.
+/// Finds the sides of one instance's box beyond which the result goes on. Returns false
+/// when the borders make the box empty.
 static bool sides_of_row(const eg_partial *partial, const eg_box *box, size_t row,
                          uint32_t *out) {
   *out = 0;
@@ -68,8 +68,8 @@ static bool sides_of_row(const eg_partial *partial, const eg_box *box, size_t ro
   return true;
 }
 
-/// Collects the sets of sides that instances have, most frequent first, and drops
-/// rare sets.
+/// Collects the sets of box sides beyond which results go on, most frequent first, and
+/// drops rare sets.
 static eg_box_sides box_sides_of(const eg_partial *partial, const eg_box *box) {
   uint32_t sets[MOST_SETS], counts[MOST_SETS] = {0}, set_count = 0, all = 0;
   eg_box_sides out = {.count = 0};
@@ -111,7 +111,7 @@ static egraph_status print_right(assembly *a, const eg_region *region) {
   return eg_text_status(a->text);
 }
 
-/// Appends the part of the result whose dimensions before `d` are within the box.
+/// Appends the part of the result that is within the box in dimensions before `d`.
 static egraph_status assemble(assembly *a, uint32_t d, eg_region *region) {
   while (d < a->partial->rank && (a->sides & (before_bit(d) | behind_bit(d))) == 0)
     d++;
@@ -138,7 +138,7 @@ static egraph_status assemble(assembly *a, uint32_t d, eg_region *region) {
 
 // ---- the rule -------------------------------------------------------------------------
 
-/// Appends all clauses of a kind or, if `inner`, only their contents.
+/// Appends all clauses `(head ...)` of a rule or, if `inner`, only their contents.
 static egraph_status copy_clauses(const eg_sexpr *form, const char *head, bool inner,
                                   eg_text *text) {
   for (uint32_t i = 0; i < form->count; i++) {
@@ -157,7 +157,7 @@ static egraph_status copy_clauses(const eg_sexpr *form, const char *head, bool i
   return eg_text_status(text);
 }
 
-/// Names the borders, and appends conditions for the sides of the box that the
+/// Names the borders of the box, and appends conditions for the box sides that the
 /// rule covers.
 static egraph_status name_borders(assembly *a) {
   eg_text *conditions = &a->writer.conditions;
@@ -181,7 +181,7 @@ static egraph_status name_borders(assembly *a) {
   return eg_text_status(conditions);
 }
 
-/// Appends the rule for a set of sides. `form` is the printed pair.
+/// Appends the corrected rule for one set of box sides. `form` is the printed original.
 static egraph_status print_rule(assembly *a, uint32_t number, const eg_sexpr *form,
                                 eg_text *out) {
   const eg_rule *rule = a->partial->rule;
@@ -230,7 +230,8 @@ static const char *const reasons[] = {
 
 static const char file_head[] = "(egraph-rules 1)\n";
 
-// Number of seeds: a border that fits the drawn instances may be wrong for others.
+// Number of seeds for verification: borders of the box that fit the drawn instances may
+// be wrong for others.
 enum { SEEDS = 3 };
 
 typedef struct verdict {
@@ -307,7 +308,8 @@ static egraph_status find_borders(eg_partial *partial, eg_box *out, eg_text *det
   return EGRAPH_OK;
 }
 
-/// Appends "dimension 3 from (at ?p 1) to (- (dim ?whole 3) (at ?p 3))".
+/// Appends the box in words: "dimension 3 from (at ?p 1) to (- (dim ?whole 3) (at
+/// ?p 3))".
 static egraph_status print_box(const eg_partial *partial, const eg_box *box,
                                eg_text *text) {
   bool is_first = true;

@@ -15,7 +15,7 @@
 #include "rewrites/lab/claims/rank_run.h"
 
 // LARGEST: largest whole number in an operand. ENOUGH_ROWS: number of instances with a
-// box. SEEDS: number of elements from which boxes grow.
+// box that suffices. SEEDS: number of elements from which boxes grow.
 enum {
   DRAWS = 6000,
   ROWS = 240,
@@ -49,9 +49,9 @@ typedef struct finder {
   eg_rng rng;
   const char *whole;
   uint32_t tensors; // number of atoms that are sizes of the result; they come first
-  // By element of the result: `differs` when some draw gives the sides different
-  // numbers, `says` when some draw gives a number that is not 0. An element that is
-  // always 0 is no evidence.
+  // By element of the result: `differs` when some draw of data gives the sides different
+  // numbers, `says` when some draw gives a number other than 0. An element that is always
+  // 0 is no evidence.
   bool *differs, *says;
   int64_t elements;
   uint32_t *lens; // by variable: length of a list, the same in all instances
@@ -65,7 +65,7 @@ EG_OWNER_DEFINE(eg_partial, (eg_partial_atoms, atoms), (eg_partial_rows, rows),
 
 // ---- which pairs are compared ---------------------------------------------------------
 
-/// Appends the reason when a pair cannot be compared.
+/// Appends to to->why the reason when the sides of a rule cannot be compared.
 static egraph_status check_fit(eg_partial *to) {
   const eg_rule *rule = to->rule;
   if (rule->root_count != 1)
@@ -137,7 +137,7 @@ static egraph_status run_terms(finder *f, const eg_verify_instance *instance,
   return EGRAPH_OK;
 }
 
-/// Marks the elements that differ for one draw of numbers.
+/// Marks the result elements in which the sides differ for one draw of data.
 static egraph_status mark_differences(finder *f, const eg_verify_instance *instance,
                                       const eg_claim_term *terms) {
   const eg_rule *rule = f->to->rule;
@@ -162,8 +162,8 @@ typedef struct grown {
   int64_t from[EGRAPH_MAX_RANK], to[EGRAPH_MAX_RANK];
 } grown;
 
-/// Counts the elements of a box that are evidence (`says`); -1: some of its
-/// elements differ.
+/// Counts the elements of a box that are evidence (not 0 in some draw); returns -1 when
+/// the sides differ in some element.
 static int64_t count_box(const finder *f, const eg_type *type, const grown *box) {
   int64_t strides[EGRAPH_MAX_RANK], at[EGRAPH_MAX_RANK], count = 0;
   eg_type_strides(type, strides);
@@ -183,7 +183,8 @@ static int64_t count_box(const finder *f, const eg_type *type, const grown *box)
   }
 }
 
-/// Extends a box by the plane before or behind it when the plane agrees.
+/// Extends a box by the plane of elements before or behind it along dimension d when both
+/// sides agree on the plane.
 static bool grow_by_plane(const finder *f, const eg_type *type, uint32_t d,
                           bool is_behind, grown *box) {
   grown plane = *box;
@@ -195,7 +196,7 @@ static bool grow_by_plane(const finder *f, const eg_type *type, uint32_t d,
   return true;
 }
 
-/// Grows a box from an element along one axis after the other, beginning with `first`.
+/// Grows a box in which both sides agree from an element, axis by axis from `first` on.
 static grown grow_from(const finder *f, const eg_type *type, const int64_t *element,
                        uint32_t first) {
   grown box = {{0}, {0}};
@@ -213,7 +214,7 @@ static grown grow_from(const finder *f, const eg_type *type, const int64_t *elem
   return box;
 }
 
-/// Grows boxes of agreeing elements from some elements, and finds the largest box.
+/// Grows boxes in which both sides agree from some elements, and finds the largest box.
 /// Returns false when it has at most half of the elements that are evidence, because
 /// there may then be another box.
 static bool find_box(const finder *f, const eg_type *type, eg_partial_row *out) {
@@ -244,7 +245,7 @@ static bool find_box(const finder *f, const eg_type *type, eg_partial_row *out) 
 
 // ---- numbers of instances -------------------------------------------------------------
 
-/// Adds a number by its name: "?n", or "(dim ?x 2)" when there is a function.
+/// Adds the name of a number of the instance: "?n", or "(dim ?x 2)" with a function.
 static egraph_status push_atom(finder *f, const char *name, const char *function,
                                uint32_t index) {
   const char *kept;
@@ -259,8 +260,8 @@ static egraph_status push_atom(finder *f, const char *name, const char *function
                                        : EGRAPH_OK;
 }
 
-/// Returns how many numbers of a variable every instance has; requires that the rank of a
-/// tensor is the same in all instances.
+/// Returns how many sizes or attribute values of a variable every instance has; requires
+/// that the rank of a tensor is the same in all instances.
 static uint32_t numbers_of(const finder *f, const eg_verify_instance *instance,
                            uint32_t v) {
   const eg_rule_var *var = &f->to->rule->vars[v];
@@ -281,7 +282,7 @@ static int64_t instance_number(const finder *f, const eg_verify_instance *instan
   return instance->leaves[v].type.dims[k];
 }
 
-/// Names all numbers of the first instance.
+/// Names the sizes and attribute values of the first instance.
 static egraph_status name_atoms(finder *f, const eg_verify_instance *instance,
                                 const eg_type *type) {
   const eg_rule *rule = f->to->rule;
@@ -301,7 +302,7 @@ static egraph_status name_atoms(finder *f, const eg_verify_instance *instance,
   return EGRAPH_OK;
 }
 
-/// Adds an instance.
+/// Adds an instance with its box to the rows.
 static egraph_status push_row(finder *f, const eg_verify_instance *instance,
                               const eg_type *type, eg_partial_row *row) {
   int64_t *atoms;
@@ -335,7 +336,7 @@ static egraph_status note_instance(finder *f, const eg_verify_instance *instance
   const eg_type *type = &terms[f->to->rule->lhs[0].term].types[0];
   eg_partial_row row = {.atoms = NULL};
   if (f->lens == NULL) EG_TRY(name_atoms(f, instance, type));
-  // Skips an instance whose ranks or lengths of lists differ from the first.
+  // Skips an instance whose ranks or lengths of lists differ from the first instance's.
   bool is_like_first = type->rank == f->to->rank;
   for (uint32_t v = 0; v < f->to->rule->var_count; v++)
     is_like_first = is_like_first && numbers_of(f, instance, v) == f->lens[v];
@@ -400,8 +401,8 @@ static eg_partial_outcome outcome_of(const finder *f) {
 }
 
 static egraph_status draw_instances(finder *f, eg_partial_outcome *out) {
-  // Half of the dimensions of instances come from this list, so that some are larger
-  // than windows.
+  // Half of the dimensions of instances come from this list, because some dimensions must
+  // be larger than windows.
   static const int64_t preferred[] = {0, 5, 7, 9, 11, 13, 15, 12};
   for (uint32_t i = 0; i < DRAWS && f->to->rows.len < ROWS; i++) {
     bool found, typed, has_types = true;

@@ -1,5 +1,5 @@
-// Finds pairs of terms that are equal on a part of their result (PET, OSDI'21): draws
-// instances of a pair and finds, for each, the box in which the sides agree.
+// Finds rules whose sides are equal on a part of their result (PET, OSDI'21): draws
+// instances of a rule and finds, for each, the box in which the sides agree.
 //
 //   sides agree (+) or differ (-)      box: rows [1, 3), columns [0, 3)
 //     - - - -
@@ -13,14 +13,15 @@
 #include "base/vec.h"
 #include "rewrites/language/rule_ast.h"
 
-/// The numbers of an instance, in the order of eg_partial.atoms, and its box.
+/// One instance of a rule: its sizes and attribute values (named by eg_partial.atoms),
+/// and the box of the result in which the rule's sides agree.
 typedef struct eg_partial_row {
   const int64_t *atoms;
   int64_t size[EGRAPH_MAX_RANK], from[EGRAPH_MAX_RANK], to[EGRAPH_MAX_RANK];
 } eg_partial_row;
 EG_VEC_DEFINE(eg_partial_rows, eg_partial_row);
 
-/// An expression for a number of an instance: "(dim ?x 2)", "(at ?p 0)", "?n".
+/// Names of an instance's sizes and attribute values: "(dim ?x 2)", "(at ?p 0)", "?n".
 EG_VEC_DEFINE(eg_partial_atoms, const char *);
 
 typedef enum eg_partial_outcome {
@@ -44,27 +45,28 @@ typedef struct eg_partial {
   eg_text why;
 } eg_partial;
 
-/// Initializes the pair without its rule; the caller sets `rule` afterwards.
+/// Initializes the state without its rule; the caller sets `rule` afterwards.
 void eg_partial_init(eg_partial *partial, egraph_allocator alloc);
 void eg_partial_deinit(eg_partial *partial);
-/// Draws instances, compares their sides and finds the boxes. `whole` is the name of the
-/// left side's result. Equal seeds give equal boxes. Fails with EGRAPH_E_MEMORY.
+/// Draws instances of a rule, compares their sides, and finds for each the box of the
+/// result in which they agree. `whole` is the name of the left side's result. Equal seeds
+/// give equal boxes. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_partial_find(eg_partial *inout, const char *whole, uint64_t seed,
                               eg_partial_outcome *out);
 
 // ---- borders (border.c) ---------------------------------------------------------------
 
-// A border of the boxes as an expression of sizes and attributes: the first form of a
-// closed table that gives the border of every instance, or else a form that keeps every
-// instance within its box.
+// One border of the boxes in which both sides agree, as an expression of sizes and
+// attributes: the first form of a fixed table that gives the border of every instance, or
+// else a form that stays within the box of every instance.
 typedef struct eg_border {
   const char *text;      // an expression, in the arena of the pair
   bool is_exact;         // the expression is the border of every instance
   const int64_t *values; // values by row
 } eg_border;
 
-/// Finds an expression for the begin (`is_end`: the end) of the box along an axis.
-/// *out_found is false when no form fits.
+/// Finds an expression for where the box in which both sides agree begins (`is_end`:
+/// ends) along an axis. *out_found is false when no form of the table fits.
 egraph_status eg_border_find(eg_partial *partial, uint32_t axis, bool is_end,
                              eg_border *out, bool *out_found);
 

@@ -1,6 +1,7 @@
-// A window reads rows [from * stride - pad, (to - 1) * stride + window - pad) of its
-// operand: the term slices the rows that exist and pads the rest. A transposed window
-// slices the rows of the operand whose windows reach into the part.
+// A window operator reads rows [from * stride - pad, (to - 1) * stride + window - pad)
+// of its operand for result rows [from, to): a rule slices the rows that exist and pads
+// the rest. For a transposed window, it slices the rows whose windows reach these
+// result rows.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/correct/region.h"
 
@@ -18,7 +19,7 @@ EG_OWNER_DEFINE(eg_region_writer, (eg_text, lets, conditions), (eg_partial_atoms
 
 // ---- names ----------------------------------------------------------------------------
 
-/// Formats text into the arena of the writer.
+/// Formats a text, which lives in the arena of the writer.
 static egraph_status keep_args(eg_region_writer *w, const char **out, const char *format,
                                va_list args) {
   char *room;
@@ -72,7 +73,7 @@ egraph_status eg_region_class(eg_region_writer *w, uint32_t term, const char **o
   return keep(w, out, "?inner%" PRIu32, term);
 }
 
-/// Appends the value of an attribute as the pattern has it: a variable or a value.
+/// Appends an attribute of a term as the pattern has it: a variable or a value.
 static egraph_status print_slot(const eg_region_writer *w, uint32_t term, uint16_t slot,
                                 eg_text *text) {
   const eg_rule *rule = w->partial->rule;
@@ -110,7 +111,7 @@ static bool slot_is(const eg_region_writer *w, uint32_t term, const char *name,
           node->slots[slot].literal.i == value);
 }
 
-/// Appends all attributes of a term except the named ones (a list that ends with NULL).
+/// Appends all attributes of a term except those with a name in `but` (ends with NULL).
 static egraph_status print_slots(const eg_region_writer *w, uint32_t term,
                                  const char *const *but, eg_text *text) {
   const eg_rule_term *node = &w->partial->rule->terms[term];
@@ -172,7 +173,7 @@ void eg_region_slice(eg_text *text, uint32_t rank, const eg_region *region,
   eg_text_printf(text, "] %s)", of);
 }
 
-/// Appends a slice of the class that the pattern has matched: nothing is computed again.
+/// Appends a slice of a tensor that the left side has matched: nothing is computed again.
 static egraph_status slice_class(eg_region_writer *w, uint32_t term,
                                  const eg_region *region, eg_text *text) {
   const char *name;
@@ -191,7 +192,7 @@ typedef struct window {
   uint32_t axes;
 } window;
 
-/// Writes the number of rows that the window covers along axis k as an expression.
+/// Writes as an expression the number of rows that the window covers along axis k.
 static egraph_status window_rows(eg_region_writer *w, const window *of, uint32_t k,
                                  const char **out) {
   if (of->dilations == NULL) return keep(w, out, "(at %s %" PRIu32 ")", of->kernel, k);
@@ -199,7 +200,8 @@ static egraph_status window_rows(eg_region_writer *w, const window *of, uint32_t
               of->kernel, k, of->dilations, k);
 }
 
-/// Finds the part of operand 0 along axis k, and the padding before and after it.
+/// Finds the rows of operand 0 that a window operator reads for rows `from` to `to` of
+/// the result along axis k, and the padding before and after them.
 static egraph_status window_part(eg_region_writer *w, const window *of, uint32_t k,
                                  eg_region *operand, const char *from, const char *to,
                                  const char **out_before, const char **out_after) {
@@ -219,8 +221,8 @@ static egraph_status window_part(eg_region_writer *w, const window *of, uint32_t
   return eg_text_printf(&w->conditions, " (< %s %s)", begin, end);
 }
 
-/// Finds the part of operand 0 of a transposed window along axis k. `out_before` and
-/// `out_after` are pads, which cut rows of the result off.
+/// Does the same as window_part for a transposed window. `out_before` and `out_after` are
+/// pads, which cut rows of the result off.
 static egraph_status transposed_part(eg_region_writer *w, const window *of, uint32_t k,
                                      eg_region *operand, const char *from, const char *to,
                                      const char **out_before, const char **out_after) {
@@ -269,7 +271,7 @@ static egraph_status describe_window(eg_region_writer *w, uint32_t term, window 
   return keep(w, &out->kernel, "(drop (shape %s) 2)", weight);
 }
 
-/// Appends the filters and the bias of a convolution, cut to the part of the channels.
+/// Appends the filters and the bias of a convolution, cut to the channels of `region`.
 static egraph_status print_filters(eg_region_writer *w, uint32_t term,
                                    const eg_region *region, eg_text *text) {
   const eg_rule_term *node = &w->partial->rule->terms[term];
@@ -347,7 +349,7 @@ static egraph_status print_operator(eg_region_writer *w, uint32_t term,
   return eg_text_append(text, ")");
 }
 
-/// True for a window operator whose part can be computed from parts of the operands.
+/// True for a convolution or pooling whose parts need only parts of the operands.
 static bool is_window(const eg_region_writer *w, uint32_t term) {
   const eg_rule_term *node = &w->partial->rule->terms[term];
   bool is_conv = node->op == EG_OP_CONV || node->op == EG_OP_CONV_TRANSPOSE;

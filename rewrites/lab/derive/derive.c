@@ -13,8 +13,8 @@
 
 enum { DRAWS = 400, INSTANCES = 12, BEST = 4, MAX_BYTES = 1 << 24 };
 
-/// The limits of an instance's e-graph in each stage. The second stage also uses rules
-/// with operators that the rule does not have.
+/// The limits of an e-graph in each stage of a derivation. The second stage also uses
+/// rules with operators that the derived rule does not have.
 static const struct {
   bool is_filtered;
   uint32_t nodes, iterations;
@@ -46,8 +46,8 @@ static void derivation_deinit(derivation *d) {
 
 // ---- instances ------------------------------------------------------------------------
 
-/// Keeps the instances of highest merit in order, followed by the first instances of
-/// any merit.
+/// Keeps the instances that are the best evidence, in order, followed by the first
+/// instances of any merit.
 static egraph_status offer_instance(derivation *d, const eg_verify_instance *instance) {
   eg_side_graphs sides;
   egraph_status status = eg_side_graphs_make(d->alloc, instance, &sides);
@@ -90,7 +90,7 @@ static egraph_status draw_instances(derivation *d, uint64_t seed) {
 
 // ---- one instance ---------------------------------------------------------------------
 
-/// The e-graph of the left side, to which the nodes of the right side are added.
+/// An e-graph of the left side, to which the nodes of the right side are added.
 typedef struct union_of_sides {
   const eg_side_graphs *sides;
   eg_tensor_egraph_own egraph;
@@ -187,8 +187,8 @@ static egraph_status name_axioms(derivation *d, const eg_explained *explained) {
   return EGRAPH_OK;
 }
 
-/// Explains the equality, and replays the explanation, which shares no code with the
-/// e-graph.
+/// Explains why both sides are equal, and replays the explanation, which shares no code
+/// with the e-graph.
 static egraph_status replay_equality(derivation *d, const union_of_sides *u) {
   const eg_explained_round round = {.egraph = u->egraph,
                                     .rules = d->axioms->rules,
@@ -213,8 +213,8 @@ static egraph_status replay_equality(derivation *d, const union_of_sides *u) {
   return status;
 }
 
-/// Derives one instance. *out_same: both sides are the same term, which is no evidence
-/// for the rule.
+/// Derives one instance of the rule. *out_same: both sides are the same term, which is no
+/// evidence for the rule.
 static egraph_status derive_instance(derivation *d, const eg_side_graphs *sides,
                                      uint32_t stage, bool *out_same, bool *out_equal) {
   EG_LOCAL(union_of_sides, u, d->alloc);

@@ -26,32 +26,32 @@ typedef struct eg_side_graphs {
   eg_graph_own left, right;
 } eg_side_graphs;
 
-/// Builds both sides of an instance whose right side is typed. Fails with
-/// EGRAPH_E_MEMORY; *out owns nothing then.
+/// Builds the graphs of both sides of an instance whose right side is well-typed. Fails
+/// with EGRAPH_E_MEMORY; *out owns nothing then.
 egraph_status eg_side_graphs_make(egraph_allocator alloc,
                                   const eg_verify_instance *instance,
                                   eg_side_graphs *out);
 void eg_side_graphs_init(eg_side_graphs *sides, egraph_allocator alloc);
 void eg_side_graphs_deinit(eg_side_graphs *sides);
 
-/// Returns how good an instance is as evidence: the number of distinct sizes above 1,
-/// plus one for floating point; 0 when a tensor is empty.
+/// Returns how good an instance is as evidence for its rule: the number of distinct sizes
+/// above 1, plus one for floating point; 0 when a tensor is empty.
 uint32_t eg_side_graphs_merit(const eg_side_graphs *sides);
 
 // ---- derivations (derive.c) -----------------------------------------------------------
 
-/// The axioms of a derivation: rules of a set that are all switched on. Borrowed.
+/// The axioms of a derivation: rules of a set, all switched on. Borrowed pointers.
 typedef struct eg_axioms {
   const eg_rules *rules;
   const bool *is_axiom; // [eg_rules_count(rules)]
-  // The axiom also holds from right to left in its class (eg_proof_verdict); NULL: all
-  // do.
+  // both_ways[i]: axiom i also holds from right to left in its class (eg_proof_verdict).
+  // NULL: all axioms do.
   const bool *both_ways;
 } eg_axioms;
 
 typedef struct eg_derivation_verdict {
   bool is_derived;
-  // Number of instances derived, with different sizes as far as the rule allows.
+  // Number of instances of the rule that were derived, of different sizes where possible.
   uint32_t instances;
   uint32_t steps;   // number of steps of all explanations together
   char reason[200]; // why the rule is not derived

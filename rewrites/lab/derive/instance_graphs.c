@@ -5,7 +5,7 @@
 
 enum { MOST_SIZES = 32 };
 
-/// A side under construction: the values of its terms.
+/// A side of an instance while its graph is built: the graph values of its terms.
 typedef struct side {
   const eg_verify_instance *instance;
   eg_graph *graph;

@@ -9,19 +9,19 @@
 #include "ops/meaning.h"
 #include "rewrites/lab/generate/field_plan.h"
 
-// Instances are small, because a script defines each element, and a sum has a product for
-// each pair of elements that it multiplies. A constant with more bits than LARGEST_SURE
-// may have been rounded.
+// Instances are small, because an SMT script defines each element, and a sum has a
+// product for each pair of elements that it multiplies. A constant with more bits than
+// LARGEST_SURE may have been rounded.
 enum { DRAWS = 400, MOST_ELEMENTS = 160, LARGEST_PART = 1 << 30, LARGEST_SURE = 1 << 20 };
 
-// The reasons why "sat" may be inconclusive; for the last one, "unsat" holds for
-// the quotients.
+// The reasons why "sat" may be inconclusive; with the last reason, "unsat" holds for
+// exact quotients in place of rounded constants.
 static const char not_defined[] = "with functions that are not defined";
 static const char perhaps_rounded[] = "with constants that may be rounded";
 static const char taken_as_quotients[] =
     "with rounded constants, taken as quotients (0.333333 as 1/3)";
 
-/// Operators that are written directly; others are written by their formulas
+/// Operators that SMT-LIB can express directly; others are written by their formulas
 /// (ops/meaning.h). In a text, @, & and $ are operands.
 static const struct primitive {
   eg_op op;
@@ -51,7 +51,7 @@ static const struct primitive {
                   {EG_OP_ERF, "(erf @)", true},
                   {EG_OP_SIN, "(sin @)", true},
                   {EG_OP_COS, "(cos @)", true}};
-// The first lines of a script. Functions are odd, even, or unknown except for
+// The first lines of an SMT script. Functions are odd, even, or unknown except for
 // these definitions.
 static const char prelude[] =
     "(set-logic ALL)\n"
@@ -113,7 +113,7 @@ static bool quotient_of(uint64_t number, int64_t *n, int64_t *d) {
   return factor != 0 && *d <= LARGEST_PART;
 }
 
-/// Prints a factor of a sum as the kernel has it.
+/// Prints a constant factor of a sum, as the kernel computes it.
 static egraph_status print_number(script *s, uint64_t number) {
   int64_t n, d;
   if (!quotient_of(number, &n, &d))
@@ -157,7 +157,7 @@ static bool is_rounded(double value, int64_t n, int64_t d) {
   return !is_sum_of_halves && (value == quotient || value == (double)(float)quotient);
 }
 
-/// Prints a constant of an attribute or a weight.
+/// Prints a number of an attribute or a weight as an SMT term.
 static egraph_status print_constant(script *s, double value) {
   uint64_t number;
   int64_t n, d;
@@ -179,7 +179,7 @@ static egraph_status constant_text(const script *s, double value, const char **o
   return eg_arena_string(s->arena, eg_text_of(&text), text.chars.len, out);
 }
 
-/// Returns the name of an element with an ending.
+/// Returns the SMT name of a tensor's element, with the ending `end`.
 static egraph_status element_text(const script *s, eg_value value, uint32_t element,
                                   const char *end, const char **out) {
   EG_LOCAL(eg_text, text, s->arena->alloc);
@@ -192,7 +192,7 @@ static egraph_status element_text(const script *s, eg_value value, uint32_t elem
 
 // ---- nodes ----------------------------------------------------------------------------
 
-/// The result of a node, which is being defined.
+/// The result of a node whose elements the script is defining.
 typedef struct definition {
   script *s;
   const eg_graph_node_info *node;
@@ -243,8 +243,8 @@ static egraph_status print_lattice(const definition *d, uint32_t element) {
   return EGRAPH_OK;
 }
 
-/// Writes an operator on operands that are texts; `attrs` are numeric attributes, by
-/// slot. A NULL text is an infinite bound.
+/// Writes an operator applied to operands that are SMT texts; `attrs` are numeric
+/// attributes, by slot. A NULL text is an infinite bound.
 static egraph_status operator_text(script *s, eg_op op, const char *const *args,
                                    const double *attrs, const char **out) {
   EG_LOCAL(eg_text, text, s->out->chars.alloc);
@@ -295,8 +295,8 @@ static egraph_status print_pair(const definition *d, uint32_t element) {
   return eg_text_append(d->s->out, text);
 }
 
-/// Prints the function of a plan applied to a number, which is defined under the name of
-/// the element and "a".
+/// Prints the pointwise function of an element, applied to a number that is defined under
+/// the name of the element and "a".
 static egraph_status print_function(const definition *d, eg_value value,
                                     uint32_t element) {
   const eg_field_function *f = &d->plan->function;
@@ -323,7 +323,7 @@ static egraph_status print_before_function(const definition *d, uint32_t element
   return EG_FAIL(EGRAPH_E_UNSUPPORTED, "operator %s", eg_op_info_of(d->plan->op)->name);
 }
 
-/// Asserts that the divisor of the element is not 0.
+/// Asserts in the script that the divisor of an element is not 0.
 static egraph_status forbid_zero(const definition *d, eg_value value, uint32_t element) {
   script *s = d->s;
   bool is_pair = d->plan->kind == EG_FIELD_PAIRWISE && d->plan->op == EG_OP_DIV;
@@ -339,7 +339,7 @@ static egraph_status forbid_zero(const definition *d, eg_value value, uint32_t e
 
 static egraph_status define(const definition *d, eg_value value, uint32_t element) {
   script *s = d->s;
-  // Functions of two and three operands are printed by the pairs and choices themselves.
+  // A function of two or three operands is printed with its quotient, maximum or choice.
   bool has_function = d->plan->has_function && d->plan->kind == EG_FIELD_POLYNOMIAL;
   s->question->definitions++;
   eg_text_append(s->out, "(define-fun ");

@@ -27,10 +27,10 @@ typedef struct eg_smt_question {
   uint32_t definitions;
 } eg_smt_question;
 
-/// Draws instances and appends the script of the instance with the most distinct sizes
-/// among the instances with few elements. Fails with EGRAPH_E_UNSUPPORTED when there is
-/// no such instance, when its sides differ in shape, or when the script cannot express an
-/// operator, type or constant, which the message names; EGRAPH_E_MEMORY.
+/// Draws instances of the rule and appends the SMT script of the instance with the most
+/// distinct sizes among those with few elements. Fails with EGRAPH_E_UNSUPPORTED when
+/// there is no such instance, when its sides differ in shape, or when the script cannot
+/// express an operator, type or constant, which the message names; EGRAPH_E_MEMORY.
 egraph_status eg_smt_print_rule(const eg_rule *rule, egraph_allocator alloc,
                                 uint64_t seed, eg_text *out, eg_smt_question *question);
 

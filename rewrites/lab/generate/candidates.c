@@ -14,11 +14,12 @@ enum { SECOND_POINT = 2, MORE_POINTS = 2, MAX_SUBTERMS = 32 };
 
 // ---- floating-point numbers -----------------------------------------------------
 
-// Sifts candidates. Terms that are equal in the field because of the signs of its
-// numbers, or because of how the field extends a function, may differ in floating point.
+// Drops pairs that are no rules. Terms that are equal in the field GF(p) because of the
+// signs of its numbers, or because of how the field extends a function, may differ in
+// floating point.
 
-/// Random numbers from `least` on, in steps of `step` (0: any). Ranges cover both signs,
-/// one sign, ties, small and large numbers.
+/// A range of random numbers, from `least` on, in steps of `step` (0: any). Ranges cover
+/// both signs, one sign, ties, small and large numbers.
 typedef struct number_range {
   double least, width, step;
 } number_range;
@@ -33,7 +34,7 @@ typedef struct evaluation {
   uint64_t seed;
 } evaluation;
 
-/// Fills the tensor of a leaf; a leaf has the same numbers in every term.
+/// Fills the tensor of a leaf with random numbers, the same in every term.
 static egraph_status fill_leaf(evaluation *e, uint32_t number, eg_tensor *out) {
   const eg_family_leaf *leaf = &eg_term_space_family(e->space)->leaves[number];
   const number_range *range = e->range;
@@ -210,8 +211,8 @@ static bool same_hash(const void *user, uint32_t id, const void *key) {
   return ((const sieve *)user)->hashes.data[id] == *(const uint64_t *)key;
 }
 
-/// Adds a candidate unless there is one with the same text. Texts are compared by 64-bit
-/// hashes: a collision loses a candidate, with a probability of n^2 / 2^65.
+/// Adds a pair of terms that may be a rule unless another has the same text. Texts are
+/// compared by 64-bit hashes: a collision loses a pair, with probability n^2 / 2^65.
 static egraph_status add_candidate(sieve *s, const eg_draft *draft) {
   eg_text_clear(&s->text);
   EG_TRY(eg_draft_print_sides(draft, &s->text));

@@ -13,8 +13,8 @@ static const eg_family_leaf *leaf_of(const eg_term_space *space, uint32_t leaf) 
   return &eg_term_space_family(space)->leaves[leaf];
 }
 
-/// Finds a variable of the left side that is not a constant and has the shape (NULL:
-/// any); returns var_count when there is none.
+/// Finds a variable of the left side that is not a constant and has the shape (NULL: any
+/// shape); returns var_count when there is none.
 static uint32_t find_variable(const eg_term_space *space, const eg_space_term *left,
                               const eg_type *shape) {
   uint32_t i = 0;
@@ -50,7 +50,7 @@ bool eg_draft_of(const eg_term_space *space, eg_term_code a, eg_term_code b,
   bool a_binds = binds(space, &first, &second), b_binds = binds(space, &second, &first);
   const eg_family *family = eg_term_space_family(space);
   if (!a_binds && !b_binds) return false;
-  // Start from the side that has the constants, so that they become conditions.
+  // Take as the left side the term that has the constants: they become conditions.
   bool a_fills = (second.leaves & ~first.leaves & family->constants) != 0;
   bool b_fills = (first.leaves & ~second.leaves & family->constants) != 0;
   bool is_better = a_fills == b_fills ? first.size >= second.size : b_fills;
@@ -59,7 +59,7 @@ bool eg_draft_of(const eg_term_space *space, eg_term_code a, eg_term_code b,
                     .left = from_a ? a : b,
                     .right = from_a ? b : a,
                     .class_text = "fast"};
-  // A constant alone is not a valid pattern.
+  // A left side that is only a constant is not a valid pattern.
   return (from_a ? first : second).size > 0;
 }
 
@@ -79,7 +79,7 @@ static const eg_attrs *attrs_of(const eg_draft *draft, const eg_space_term *term
 
 // ---- groups ---------------------------------------------------------------------
 
-/// Writes the value as text; *out_fits is false when it is too long to compare.
+/// Writes an attribute value as text; *out_fits is false when it is too long to compare.
 static egraph_status print_slot(const eg_attrs *attrs, uint16_t slot, eg_text *text,
                                 bool *out_fits) {
   eg_text_clear(text);
@@ -166,7 +166,7 @@ static uint32_t variable_of(const eg_space_term *left, uint32_t leaf) {
   return 0;
 }
 
-/// The state while a side is written.
+/// The state while one side of a draft is written.
 typedef struct printer {
   const eg_draft *draft;
   eg_space_term left; // left side of the rule
@@ -178,8 +178,8 @@ typedef struct printer {
   eg_draft_detail detail;
 } printer;
 
-/// Finds the text that replaces the value at the next place; NULL: the value is
-/// not lifted.
+/// Finds the text that replaces the attribute value that is written next; NULL: the
+/// value stays.
 static egraph_status find_lifted(printer *p, const eg_attrs *attrs, uint16_t slot,
                                  bool usual, const char **out) {
   static const char *const NAMES[EG_DRAFT_GROUPS] = {
@@ -216,7 +216,7 @@ static egraph_status print_attributes(printer *p, const eg_attrs *attrs) {
   return EGRAPH_OK;
 }
 
-/// Appends the number of a constant, or the text that replaces it.
+/// Appends the number of a constant of the draft, or the text that replaces the number.
 static void print_number(printer *p, const eg_family_leaf *leaf) {
   const char *lifted = p->lifted != NULL ? p->lifted[p->place] : NULL;
   p->place++;
@@ -271,7 +271,7 @@ static egraph_status print_operator(printer *p, const eg_space_term *term) {
   return eg_text_append(p->out, ")");
 }
 
-// Appends a term. The recursion is at most EG_TERM_MAX_SIZE deep.
+// Appends a term as text. The recursion is at most EG_TERM_MAX_SIZE deep.
 static egraph_status print_subterm(printer *p, const eg_space_term *term) {
   if (term->variant == EG_TERM_NONE) {
     print_variable(p, term);
@@ -288,7 +288,7 @@ static egraph_status print_subterm(printer *p, const eg_space_term *term) {
   return eg_text_append(p->out, is_named ? ")" : "");
 }
 
-/// Appends one side; `how` selects how values are written.
+/// Appends one side of the draft; `how` selects how attribute values are written.
 static egraph_status print_side(const eg_draft *draft, bool is_left, const printer *how,
                                 eg_text *out) {
   EG_LOCAL(eg_text, scratch, out->chars.alloc);
@@ -326,8 +326,8 @@ egraph_status eg_draft_print_shape(const eg_draft *draft, eg_draft_detail detail
 static egraph_status list_places(const eg_draft *draft, const eg_space_term *left,
                                  const eg_space_term *term, eg_draft_places *out);
 
-/// Appends the places of a leaf, in the order in which print_number and print_attributes
-/// write them.
+/// Appends the attributes of a leaf (eg_draft_place), in the order in which print_number
+/// and print_attributes write them.
 static egraph_status list_leaf(const eg_draft *draft, const eg_space_term *left,
                                uint32_t number, eg_draft_places *out) {
   uint16_t slot;
@@ -339,7 +339,8 @@ static egraph_status list_leaf(const eg_draft *draft, const eg_space_term *left,
                             .value = &leaf_of(draft->space, number)->fill});
 }
 
-// Appends the places of a term. The recursion is at most EG_TERM_MAX_SIZE deep.
+// Appends the attributes of a term's operators. Recursion is at most
+// EG_TERM_MAX_SIZE deep.
 static egraph_status list_places(const eg_draft *draft, const eg_space_term *left,
                                  const eg_space_term *term, eg_draft_places *out) {
   if (term->variant == EG_TERM_NONE) return list_leaf(draft, left, term->a, out);
@@ -381,7 +382,7 @@ static void print_same_shapes(const eg_draft *draft, const eg_space_term *left,
     }
 }
 
-/// Appends conditions that fix the dimensions of weights after the second one.
+/// Appends conditions that fix the kernel sizes of weights (dimensions after the second).
 static void print_kernels(const eg_draft *draft, const eg_space_term *left,
                           eg_text *out) {
   for (uint32_t i = 0; i < left->var_count; i++) {

@@ -11,8 +11,8 @@
 
 #include "rewrites/lab/generate/term_space.h"
 
-/// The conditions of a rule in addition to those of its constants. State files contain
-/// these numbers, so new guards are added at the end.
+/// The guards of a generated rule: conditions besides those on its constants. State files
+/// contain these numbers, so new guards are added at the end.
 typedef enum eg_guard {
   EG_GUARD_NONE,
   EG_GUARD_FLOAT,
@@ -30,7 +30,7 @@ typedef enum eg_guard {
 
 enum { EG_DRAFT_GROUPS = 16, EG_DRAFT_VALUE = 48 };
 
-/// An attribute value of the instance, by the name of the attribute.
+/// An attribute name and a value that attributes of this name have in the draft's terms.
 typedef struct eg_draft_group {
   const char *name;
   char value[EG_DRAFT_VALUE];
@@ -38,8 +38,8 @@ typedef struct eg_draft_group {
   bool on_left, on_right;
 } eg_draft_group;
 
-/// An attribute of an operator of a side, including a `fill` that creates a constant.
-/// Places are numbered in writing order.
+/// An attribute of an operator of one side, including a `fill` that creates a constant.
+/// Attributes of a side are numbered in the order in which they are written.
 typedef struct eg_draft_place {
   eg_op op;
   uint16_t slot;
@@ -48,8 +48,8 @@ typedef struct eg_draft_place {
 } eg_draft_place;
 EG_VEC_DEFINE(eg_draft_places, eg_draft_place);
 
-/// Texts that replace values of the instance, and further conditions, for drafts whose
-/// attributes are computed (infer.h).
+/// Texts that replace attribute values of a draft, and further conditions, for rules
+/// whose attributes are computed (infer.h).
 typedef struct eg_lift {
   const char *const *left, *const *right; // by place; NULL: the value of the instance
   uint32_t named;         // bits of operators of the left side that get a name: "?t1"
@@ -69,25 +69,25 @@ typedef struct eg_draft {
   bool both_ways;
 } eg_draft;
 
-/// Makes a draft of two terms without lifted values. The left side is a term that
-/// binds every variable; if both terms do, the larger one. Returns false when neither
-/// term does.
+/// Makes a draft rule that two terms are equal, with all attribute values fixed. The left
+/// side is a term that binds every variable; if both do, the larger one. Returns false
+/// when neither does.
 bool eg_draft_of(const eg_term_space *space, eg_term_code a, eg_term_code b,
                  eg_draft *out);
-/// True when the rule can be used backwards, too: both sides have the same variables.
+/// True when the rule also holds from right to left: its sides have the same variables.
 bool eg_draft_can_turn(const eg_draft *draft);
-/// Returns, as bits, the groups whose values are the defaults of their attributes or,
-/// unless `are_defaults`, the other groups.
+/// Returns, as bits, the groups of equal attribute values (eg_draft_group) that are
+/// defaults of their attributes or, unless `are_defaults`, the other groups.
 uint32_t eg_draft_groups_of(const eg_draft *draft, bool are_defaults);
-/// Lists the groups. Fails with EGRAPH_E_MEMORY only.
+/// Lists the draft's groups of equal attribute values. Fails with EGRAPH_E_MEMORY only.
 egraph_status eg_draft_list_groups(eg_draft *draft);
 /// Appends the attributes (eg_draft_place) of all operators of one side, in the order of
 /// writing. Fails with EGRAPH_E_MEMORY only.
 egraph_status eg_draft_list_places(const eg_draft *draft, eg_term_code side,
                                    eg_draft_places *out);
-/// Appends both sides without attribute values other than symbols: drafts of one shape
-/// have equal texts. NUMBERS adds the numbers of constants, LENGTHS also the lengths
-/// of lists.
+/// How much a text of both sides contains. OPERATORS: no attribute values other than
+/// symbols; drafts of one shape have equal texts. NUMBERS adds the numbers of constants,
+/// LENGTHS also the lengths of lists.
 typedef enum eg_draft_detail {
   EG_DRAFT_OPERATORS,
   EG_DRAFT_NUMBERS,
@@ -99,7 +99,7 @@ egraph_status eg_draft_print_shape(const eg_draft *draft, eg_draft_detail detail
 /// Appends both sides: "(add ?x1 ?x1) = (mul ...)". Variables are numbered as they occur
 /// on the left, so equal rules of equal ranks print alike.
 egraph_status eg_draft_print_sides(const eg_draft *draft, eg_text *out);
-/// Appends the rule as text of a rule file.
+/// Appends the draft as a rule in the text form of rule files.
 egraph_status eg_draft_print(const eg_draft *draft, const char *name, const char *source,
                              eg_text *out);
 

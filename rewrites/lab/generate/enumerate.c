@@ -38,7 +38,7 @@ typedef struct job {
 } job;
 EG_VEC_DEFINE(jobs, job);
 
-/// Terms by size and type; terms of size 2 also by their operators.
+/// Kept terms by size and type; terms of size 2 also by their operators.
 typedef struct term_index {
   eg_u32s all, canonical; // terms
   uint32_t all_begin[BUCKETS + 1], canonical_begin[BUCKETS + 1];
@@ -127,8 +127,8 @@ static egraph_status index_pairs(growth *g) {
 
 // ---- making terms ---------------------------------------------------------------
 
-/// Lists the first operands of a size and type. The largest terms are made in canonical
-/// form only, so their first operand is canonical.
+/// Lists the terms of a size and type that can be first operands. The largest terms are
+/// made in canonical form only, so their first operand is canonical.
 static void first_operands(const growth *g, uint32_t size, uint16_t type,
                            const uint32_t **out, uint32_t *out_count) {
   uint32_t b = bucket_of(size, type);
@@ -138,7 +138,7 @@ static void first_operands(const growth *g, uint32_t size, uint16_t type,
   *out_count = begin[b + 1] - begin[b];
 }
 
-/// True when operands are leaves where the template requires it.
+/// True when operands a and b are leaves where the variant's template requires leaves.
 static bool has_leaves(const growth *g, const eg_variant *v, uint32_t a, uint32_t b) {
   uint32_t leaves = g->space->family->templates[v->template].leaves;
   const eg_space_term *terms = g->space->terms.data;
@@ -164,8 +164,8 @@ static bool is_disjoint(const eg_space_term *a, const eg_space_term *b) {
   return true;
 }
 
-/// True when a term has a leaf that is not a constant, and its leaves are in canonical
-/// order: leaves of b and the extras continue the order of a.
+/// True when a term over a and b has a leaf that is not a constant, and its leaves are in
+/// canonical order: leaves of b and the other operands continue the order of a.
 static bool goes_on(const growth *g, const eg_variant *v, const eg_space_term *a,
                     const eg_space_term *b) {
   uint64_t with_b = b != NULL ? a->leaves | b->leaves : a->leaves;
@@ -291,7 +291,7 @@ static egraph_status run_cross(growth *g, const job *j, size_t at) {
   return EGRAPH_OK;
 }
 
-/// Emits all variants over a pair of operands that share operators.
+/// Emits the terms of all operators over a pair of operands that share operators.
 static egraph_status emit_pair(growth *g, size_t at, uint32_t a, uint32_t b) {
   const eg_space_term *terms = g->space->terms.data;
   if (!g->keeps && !terms[a].is_canonical) return EGRAPH_OK;
@@ -307,7 +307,7 @@ static egraph_status emit_pair(growth *g, size_t at, uint32_t a, uint32_t b) {
   return EGRAPH_OK;
 }
 
-/// Emits the terms over a term of size k - 1 and a subterm of it.
+/// Emits the terms over a term of size k - 1 and each of its subterms.
 static egraph_status emit_contained(growth *g, size_t at, uint32_t whole) {
   const eg_space_term *t = &g->space->terms.data[whole];
   for (uint32_t i = 0; i < t->size; i++) {
@@ -459,8 +459,8 @@ static egraph_status meet_found(growth *g, const found_term *found) {
   }
 }
 
-/// Replaces fingerprints in pairs by the first term of that value, once all terms have
-/// been seen.
+/// Replaces the fingerprints in pairs by the first term with that value, once all terms
+/// have been enumerated.
 static void name_firsts(growth *g) {
   for (size_t i = g->pass_pairs; i < g->pairs->len; i++) {
     eg_term_pair *pair = &g->pairs->data[i];
@@ -507,14 +507,14 @@ static egraph_status run_jobs(growth *g) {
 
 // ---- the largest terms ----------------------------------------------------------
 
-/// Opens the table with as many passes as the memory limit requires; each pass covers a
-/// part of the values.
+/// Opens the table of fingerprints with as many passes over the terms as the memory limit
+/// requires; each pass covers a part of the values.
 static egraph_status open_table(growth *g, uint64_t terms) {
   EG_TRY(check_bytes(g));
   size_t room = (size_t)(terms + terms / 3 + 64) * sizeof *g->slots;
   size_t used = g->counts.peak_bytes, limit = g->how->byte_limit;
   if (limit != 0) {
-    // Half of the remaining memory is for the table, the rest for pairs.
+    // Half of the remaining memory is for the table of fingerprints, the rest for pairs.
     size_t left = limit > used ? (limit - used) / 2 : 0;
     while (left != 0 && room / g->passes > left && g->passes < 256)
       g->passes *= 2;

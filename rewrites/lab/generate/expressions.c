@@ -85,7 +85,7 @@ FORM_EVALUATOR(eval_swapped_last) {
   return eg_rule_eval_list(env, end, 2, &swapped) && CALL2(append, rest, swapped);
 }
 
-/// Makes the permutation that exchanges the last two of so many dimensions.
+/// Makes the permutation that exchanges the last two of args[0] dimensions.
 FORM_EVALUATOR(eval_swap_last) {
   const eg_rule_value three[] = {args[0], eg_rule_int(args[0].i - 2),
                                  eg_rule_int(args[0].i - 1)};
@@ -122,8 +122,8 @@ FORM_EVALUATOR(eval_lowered) {
   return eval_moved_element(env, args, eg_rule_eval_sub, out);
 }
 
-/// Makes the shape, with so many dimensions, of numbers per channel, for the result and
-/// for the image of a convolution.
+/// Makes the shape, of rank args[1], of a vector with a number per channel, for the
+/// result and for the image of a convolution.
 FORM_EVALUATOR(eval_of_results) {
   const eg_rule_value ones[] = {eg_rule_int(1), eg_rule_int(args[1].i - 1)};
   eg_rule_value first, rest;
@@ -146,9 +146,9 @@ FORM_EVALUATOR(eval_opposite) { return CALL1(sub, args[0]); }
 
 // ---- the table --------------------------------------------------------------------
 
-/// The table of functions. Letters: i whole number, l list, f number. `joins`: both
-/// arguments may be deep. A row is a function of the language, or a form with the
-/// arguments $a and $b.
+/// The table of functions to try. Letters: i whole number, l list, f number. `joins`:
+/// both arguments may be nested calls. A row is a function of the rule language, or a
+/// form of several functions with the arguments $a and $b.
 typedef struct trial_row {
   eg_rule_function function;
   const char *letters;
@@ -211,7 +211,7 @@ static const trial_row TRIED[] = {
     FORM("(set-at $a $b (- (at $a $b) $c))", "lii", eval_lowered),
 };
 
-/// An atom, or a row of the table applied to other nodes.
+/// An expression: an atom, or a row of the function table applied to other expressions.
 typedef struct node {
   const char *text;     // text of an atom, or NULL
   const trial_row *row; // table row of a call, or NULL
@@ -268,7 +268,7 @@ static uint64_t hash_values(const search *s, const eg_rule_value *values) {
 
 // ---- texts ------------------------------------------------------------------------
 
-// Appends an expression. The recursion is at most MAX_DEPTH deep.
+// Appends an expression as text. The recursion is at most MAX_DEPTH deep.
 static void print_expression(const search *s, const node *n, eg_text *out) {
   if (n->text != NULL) {
     eg_text_append(out, n->text);
@@ -310,7 +310,8 @@ static egraph_status offer_to_targets(search *s, const node *n, uint64_t hash) {
   return EGRAPH_OK;
 }
 
-/// Records the members that these values fit, unless an earlier expression fits as many.
+/// Records the instances that these values fit, unless an earlier expression fits
+/// as many.
 static void note_most(const search *s, const eg_rule_value *values) {
   for (uint32_t i = 0; i < s->fit->target_count; i++) {
     eg_fit_target *target = &s->fit->targets[i];
@@ -340,8 +341,8 @@ static egraph_status keep_values(search *s, const eg_rule_value *values,
   return EGRAPH_OK;
 }
 
-/// Offers an expression to the targets. Keeps it unless another expression has these
-/// values, which are borrowed.
+/// Adds an expression to the targets that have its values. Keeps it for larger
+/// expressions unless another one has these values, which are borrowed.
 static egraph_status offer_values(search *s, node n, const eg_rule_value *values) {
   uint32_t id;
   uint64_t hash = hash_values(s, values);
@@ -377,7 +378,7 @@ static egraph_status try_call(search *s, const trial_row *row, const uint32_t *a
   return offer_values(s, n, values);
 }
 
-/// Tries calls whose arguments are nodes before `end`, the deepest of depth - 1. The
+/// Tries calls of a function on expressions before `end`, the deepest of depth - 1. The
 /// recursion is at most MAX_ARGS deep.
 static egraph_status try_row(search *s, const trial_row *row, uint32_t *args, uint32_t at,
                              uint32_t deep, uint32_t depth, uint32_t end) {

@@ -70,7 +70,7 @@ static egraph_status read_leaf(reader *r, const eg_sexpr *form, bool is_weight) 
   return EGRAPH_OK;
 }
 
-/// Reads a constant: a weight of one known number, which the field must have, too.
+/// Reads a constant: a weight of one number, which the field GF(p) must have, too.
 static egraph_status read_constant(reader *r, const eg_sexpr *form) {
   double number;
   uint64_t in_field;
@@ -100,7 +100,7 @@ static egraph_status read_constant(reader *r, const eg_sexpr *form) {
 
 // ---- templates ------------------------------------------------------------------
 
-/// An attribute with the values to choose from.
+/// An attribute of a template with the values to choose from.
 typedef struct choice {
   uint16_t slot;
   const eg_sexpr *values;

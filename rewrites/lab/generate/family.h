@@ -56,8 +56,8 @@ egraph_status eg_families_read(eg_arena *arena, const char *file, const char *te
                                size_t size, eg_family_visit *visit, void *user);
 egraph_status eg_families_read_builtin(eg_arena *arena, eg_family_visit *visit,
                                        void *user);
-/// Finds a shipped family, or the first family of a file when the name ends with
-/// ".family". Fails with EGRAPH_E_ARGUMENT, whose message lists the names.
+/// Finds a family that the library contains, or the first family of a file when the name
+/// ends with ".family". Fails with EGRAPH_E_ARGUMENT, whose message lists the names.
 egraph_status eg_family_find(eg_arena *arena, const char *name, eg_family *out);
 
 /// The families shipped with the library; the list is generated at build time

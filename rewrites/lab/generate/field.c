@@ -92,7 +92,8 @@ static uint64_t permute(uint64_t key, uint64_t x) {
   x = turn(turn(x) * MULTIPLIER_1 & EG_FIELD_P);
   return turn(x * MULTIPLIER_2 & EG_FIELD_P);
 }
-// 2^61 - 1 is not an element of the field: permute again until the result is one.
+// Permutes the field by a key. 2^61 - 1 is no element of the field: permute again until
+// the result is one.
 static uint64_t any(uint64_t key, uint64_t x) {
   do
     x = permute(key, x);
@@ -130,7 +131,7 @@ uint64_t eg_field_log(uint64_t x) {
 }
 
 /// Returns a / b. For b = 0, returns a number that depends on a and satisfies no
-/// identity, or a rule would follow from it.
+/// identity; otherwise wrong rules would follow.
 static uint64_t divide(uint64_t a, uint64_t b) {
   const uint64_t no_value = UINT64_C(0x5bd1e995c0ffee);
   return b == 0 ? any(no_value, a) : eg_field_mul(a, eg_field_inverse(b));
@@ -224,7 +225,7 @@ uint64_t eg_field_apply(const eg_field_function *f, const uint64_t *operands) {
 
 // ---- operators as steps ---------------------------------------------------------
 
-/// The steps of an operator under construction, and its attributes.
+/// The function that is built for an operator: its steps so far, and the attributes.
 typedef struct builder {
   const eg_attrs *attrs;
   uint64_t key;
@@ -232,7 +233,7 @@ typedef struct builder {
   uint32_t count;
   bool holds; // the field can express the whole operator
 } builder;
-/// A step, or an infinity, which the field does not have.
+/// An operand of a step: another step, or an infinity, which the field does not have.
 typedef struct operand {
   uint32_t step;
   int infinite; // sign of the infinity, or 0
@@ -245,8 +246,8 @@ static operand push_step(builder *b, eg_field_step step) {
   return (operand){.step = b->count++};
 }
 
-/// Adds a number: the number of the field that equals it, or else the root of such a
-/// number, or else a number that is derived from the value.
+/// Adds a step for a number: the number of the field that equals it, or else the root of
+/// such a number, or else a number derived from the value.
 static operand push_number(builder *b, double value, bool is_attribute, bool is_rounded) {
   eg_field_step step = {.kind = EG_FORMULA_NUMBER};
   if (isinf(value)) return (operand){.infinite = value > 0 ? 1 : -1};
@@ -269,7 +270,7 @@ static operand push_attribute(builder *b, uint8_t slot) {
 
 static operand push_call(builder *b, eg_op op, const operand *kids, uint32_t count);
 
-/// Adds the steps of a term of a formula. The recursion is at most EG_FORMULA_TERMS deep.
+/// Adds the steps of a formula's term. The recursion is at most EG_FORMULA_TERMS deep.
 static operand push_term(builder *b, const eg_formula *formula, uint32_t at,
                          const operand *given) {
   const eg_formula_term *t = &formula->terms[at];
@@ -288,7 +289,7 @@ static operand push_term(builder *b, const eg_formula *formula, uint32_t at,
   return push_call(b, t->op, kids, t->count);
 }
 
-/// Adds the steps of a call; the formula of a call is at most four operators deep.
+/// Adds the steps of an operator call; its formula is at most four operators deep.
 static operand push_call(builder *b, eg_op op, const operand *kids, uint32_t count) {
   eg_formula formula;
   if (!b->holds) return (operand){.step = 0};

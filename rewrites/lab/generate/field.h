@@ -33,7 +33,7 @@
 #define EG_FIELD_P ((UINT64_C(1) << 61) - 1)
 __extension__ typedef unsigned __int128 eg_field_wide;
 
-/// The largest number of wide products that may be added before eg_field_fold.
+/// The largest number of products of two field elements to add before eg_field_fold.
 enum { EG_FIELD_LAZY = 32 };
 
 static inline uint64_t eg_field_add(uint64_t a, uint64_t b) {
@@ -62,7 +62,7 @@ uint64_t eg_field_pow(uint64_t a, uint64_t exponent);
 int64_t eg_field_euclid(uint64_t a, int64_t least, int64_t *out_factor);
 /// Returns 1 / a, and 0 for a = 0.
 uint64_t eg_field_inverse(uint64_t a);
-/// Returns the representative from -(p-1)/2 to (p-1)/2.
+/// Returns the integer from -(p-1)/2 to (p-1)/2 that is equal to a modulo p.
 static inline int64_t eg_field_signed(uint64_t a) {
   return a > EG_FIELD_P / 2 ? (int64_t)a - (int64_t)EG_FIELD_P : (int64_t)a;
 }
@@ -70,10 +70,10 @@ static inline uint64_t eg_field_of_int(int64_t a) {
   int64_t rest = a % (int64_t)EG_FIELD_P;
   return rest < 0 ? (uint64_t)(rest + (int64_t)EG_FIELD_P) : (uint64_t)rest;
 }
-/// Finds the quotient of integers that a double represents: the one with the least
-/// denominator, up to 2^24, within two units in the last place (of float32 when
-/// `is_single`). Returns false for other numbers, infinities and NaN: no number of the
-/// field stands for them.
+/// Finds, as a number of the field, the quotient of integers that a double
+/// approximates: the quotient with the least denominator, up to 2^24, within two units
+/// in the last place (of float32 when `is_single`). Returns false for other numbers,
+/// infinities and NaN.
 bool eg_field_of_double(double value, bool is_single, uint64_t *out);
 
 /// A pointwise operator as a list of steps: its element formula (ops/meaning.h), expanded
@@ -95,9 +95,9 @@ typedef struct eg_field_function {
   bool has_a, has_b;     // numeric attributes are finite; gelu: `approximate` is set
   double real_a, real_b; // values of these attributes
 } eg_field_function;
-/// Makes the function of an operator; its steps are in the arena. *out_known is false for
-/// an operator that the field does not know, and for an attribute that no number of the
-/// field equals. Fails with EGRAPH_E_MEMORY.
+/// Makes the function of a pointwise operator over GF(p); its steps are in the arena.
+/// *out_known is false for an operator that the field does not have, and for an attribute
+/// that no number of the field equals. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_field_function_of(eg_arena *arena, const eg_attrs *attrs, uint64_t key,
                                    eg_field_function *out, bool *out_known);
 uint64_t eg_field_apply(const eg_field_function *f, const uint64_t *operands);
@@ -105,8 +105,8 @@ uint64_t eg_field_apply(const eg_field_function *f, const uint64_t *operands);
 /// Returns a^b. Uses products, quotients and roots for whole b within +-8 and for b =
 /// +-1/2; for other b, returns a number that depends on both.
 uint64_t eg_field_power(uint64_t a, uint64_t b);
-/// eg_field_exp returns the power of a primitive root whose exponent is the
-/// representative of x; eg_field_log is its inverse, and an arbitrary number for 0.
+/// eg_field_exp returns a power of a primitive root; its exponent is x as a signed
+/// integer. eg_field_log is the inverse, and an arbitrary number for 0.
 uint64_t eg_field_exp(uint64_t x);
 uint64_t eg_field_log(uint64_t x);
 uint64_t eg_field_sqrt(uint64_t x);

@@ -191,8 +191,8 @@ void eg_field_plan_adjoint(const eg_field_plan *plan, const uint64_t *const *ope
 
 // ---- reading off kernels --------------------------------------------------------
 
-/// A kernel run to observe it: operands and results are float64 (indices and bool keep
-/// their type).
+/// A kernel that is run to find which elements it reads: operands and results are float64
+/// (indices and bool keep their type).
 typedef struct probe {
   eg_arena *arena; // arena of the plan
   eg_arena scratch;
@@ -214,7 +214,7 @@ static egraph_status run_probe(probe *p) {
 static double *data_of(const probe *p, uint32_t operand) {
   return p->inputs[operand].data;
 }
-/// Returns an element of the result; casts have results of other types.
+/// Returns an element of the kernel's result as double; casts have other result types.
 static double result_at(const probe *p, uint32_t element) {
   return eg_tensor_get_double(&p->results[p->result], element);
 }
@@ -244,7 +244,7 @@ typedef struct entry {
 } entry;
 EG_VEC_DEFINE(entries, entry);
 
-/// Sorts entries by element, in the order in which they were found.
+/// Sorts the entries of sums by result element, in the order in which they were found.
 static egraph_status sort_entries(probe *p, const entries *all, eg_field_terms *out) {
   bool has_factors = false;
   for (size_t i = 0; i < all->len; i++)
@@ -273,7 +273,7 @@ static egraph_status sort_entries(probe *p, const entries *all, eg_field_terms *
   return EGRAPH_OK;
 }
 
-/// Reads the terms that an operand adds to the results while the other operands are zero.
+/// Finds the terms that an operand adds to the results while the other operands are zero.
 /// An operator that moves elements is run once, on elements that are numbered.
 static egraph_status read_linear(probe *p, uint32_t operand, bool moves, entries *all) {
   double *data = data_of(p, operand);
@@ -300,8 +300,8 @@ static egraph_status read_linear(probe *p, uint32_t operand, bool moves, entries
   return EGRAPH_OK;
 }
 
-/// Reads products: sets one element of operand 1 at a time; each result is then one
-/// element of operand 0, or 0.
+/// Finds the products in the results: sets one element of operand 1 at a time; each
+/// result is then one element of operand 0, or 0.
 static egraph_status read_products(probe *p, entries *all) {
   double *a = data_of(p, 0), *b = data_of(p, 1);
   for (uint32_t i = 0; i < p->sizes[0]; i++)
@@ -388,8 +388,8 @@ static bool is_one_of(const eg_op *list, size_t count, eg_op op) {
   return false;
 }
 
-/// Reads the sums of another operator on the same operands. *out_elements is the size of
-/// its result.
+/// Finds the elements that another operator sums on the same operands. *out_elements is
+/// the size of its result.
 static egraph_status read_as(const probe *p, const eg_attrs *attrs, const eg_type *types,
                              eg_field_terms *out, uint32_t *out_elements) {
   EG_LOCAL(probe, other, p->scratch.alloc);
@@ -404,7 +404,7 @@ static egraph_status read_as(const probe *p, const eg_attrs *attrs, const eg_typ
   return EGRAPH_OK;
 }
 
-/// Reads the elements that a pointwise operator uses: the same as identity (or addition)
+/// Finds the elements that a pointwise operator reads: the same as identity (or addition)
 /// with as many operands.
 static egraph_status read_pointwise(const probe *p, const eg_type *types,
                                     eg_field_terms *out) {
@@ -441,8 +441,8 @@ static egraph_status plan_choice(probe *p, const eg_type *types, eg_field_plan *
   return EGRAPH_OK;
 }
 
-/// Plans a maximum or minimum, which reads the elements that a sum with the same
-/// attributes reads.
+/// Plans a maximum or minimum (reduction or pooling), which reads the elements that a sum
+/// with the same attributes reads.
 static egraph_status plan_lattice(probe *p, const eg_type *types, eg_field_plan *out) {
   eg_attr slots[8];
   eg_attrs sum = {.op = EG_OP_REDUCE_SUM, .slots = slots};
@@ -470,8 +470,8 @@ static egraph_status plan_lattice(probe *p, const eg_type *types, eg_field_plan 
   return read_as(p, &sum, types, &out->sums, &elements);
 }
 
-/// Lists the rows of softmax and layer-normalization: the elements that a sum over the
-/// axes reads.
+/// Lists the elements that softmax or layer-normalization normalizes together: those that
+/// a sum over the axes reads.
 static egraph_status read_row_sums(probe *p, const eg_type *types, int64_t first,
                                    int64_t last, eg_field_plan *out) {
   int64_t axes[EGRAPH_MAX_RANK];
@@ -486,7 +486,7 @@ static egraph_status read_row_sums(probe *p, const eg_type *types, int64_t first
   return read_as(&alone, &sum, types, &out->sums, &out->row_count);
 }
 
-/// Lists the rows of groups of channels, which are contiguous.
+/// Lists the elements of each group of channels to normalize; they are contiguous.
 static egraph_status read_groups(probe *p, const eg_type *x, uint32_t groups,
                                  eg_field_plan *out) {
   uint32_t *begin, *from;

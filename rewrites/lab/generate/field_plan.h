@@ -10,15 +10,15 @@
 
 enum { EG_FIELD_MAX_OPERANDS = 6, EG_FIELD_MAX_ELEMENTS = 1024 };
 
-/// The terms of a sum. Element i has the entries [begin[i], begin[i + 1]): each is a
-/// product of two elements, or an element times a factor.
+/// Sums that give the elements of a result. Element i adds the entries [begin[i], begin[i
+/// + 1]): products of two operand elements, or operand elements times factors.
 typedef struct eg_field_terms {
   uint32_t *begin;   // [elements + 1]
   uint32_t *from;    // products: element of operand 0; else EG_FIELD_PLACE
   uint32_t *other;   // products: element of operand 1; else NULL
   uint64_t *factors; // NULL: all factors are 1
 } eg_field_terms;
-/// Packs an operand and an element into one number.
+/// Packs the number of an operand and the index of one of its elements into one number.
 #define EG_FIELD_PLACE(operand, element) ((uint32_t)(operand) << 24 | (element))
 
 typedef enum eg_field_kind {
@@ -30,8 +30,8 @@ typedef enum eg_field_kind {
   EG_FIELD_CONSTANT
 } eg_field_kind;
 
-/// One result of an operator on operands of certain types. Lives in the arena that made
-/// it; may be used by several threads.
+/// How to compute one result of an operator over the field GF(p), for certain operand
+/// types. Lives in the arena that made it; may be used by several threads.
 typedef struct eg_field_plan {
   eg_field_kind kind;
   eg_op op;
@@ -43,8 +43,8 @@ typedef struct eg_field_plan {
   bool has_products;
   eg_field_terms products,
       sums; // elements of a result: PAIRWISE two, CHOICE three, LATTICE a window
-  // ROWS: `sums` has the elements of each row; `channel` has the entry of scale, bias,
-  // ... for each element.
+  // EG_FIELD_ROWS: `sums` has the elements of each row that is normalized; channel[i] is
+  // the index into scale, bias, ... for element i of the result.
   uint32_t *channel;
   uint32_t row_count;
   uint64_t epsilon;
@@ -52,14 +52,14 @@ typedef struct eg_field_plan {
   double *reals;       // the same elements as the kernel computes them
 } eg_field_plan;
 
-/// Plans result number `result`. Fails with EGRAPH_E_TYPE when inference does, and
-/// with EGRAPH_E_UNSUPPORTED when the field lacks the operator ("top-k has no meaning
-/// in the field; leave it out of the family") or a type has more than
-/// EG_FIELD_MAX_ELEMENTS elements.
+/// Makes the plan of result number `result` of an operator. Fails with EGRAPH_E_TYPE when
+/// type inference does, and with EGRAPH_E_UNSUPPORTED when the field lacks the operator
+/// ("top-k has no meaning in the field; leave it out of the family") or a type has more
+/// than EG_FIELD_MAX_ELEMENTS elements.
 egraph_status eg_field_plan_make(eg_arena *arena, const eg_attrs *attrs,
                                  const eg_type *types, uint32_t count, uint32_t result,
                                  uint64_t key, eg_field_plan *out);
-/// Computes the result; out: [plan->elements].
+/// Computes the planned result from the operands over the field; out: [plan->elements].
 void eg_field_plan_run(const eg_field_plan *plan, const uint64_t *const *operands,
                        uint64_t *out);
 /// For a polynomial plan without function: finds the numbers c with <c, operand 0> +

@@ -12,7 +12,7 @@
 #include "rewrites/lab/rule_checks.h"
 #include "rewrites/language/rule_forms.h"
 
-// The number of candidates per e-graph, and its limits.
+// BATCH: candidates that are judged in one e-graph; the other numbers are its limits.
 enum { BATCH = 16, ITERATIONS = 4, NODES_OF_A_PAIR = 500, INSTANCES = 128 };
 enum { NAME_BYTES = 128 };
 EG_OWNED_POINTER(eg_term_space);
@@ -63,8 +63,8 @@ static egraph_status enumerate(run *r, uint32_t from, uint32_t to, eg_term_pairs
   return EGRAPH_OK;
 }
 
-/// Finds the candidates, unless the state file has them. Afterwards the space always has
-/// the terms below the largest size.
+/// Finds the pairs of terms that may become rules, unless the state file has them.
+/// Afterwards the term space always has the terms below the largest size.
 static egraph_status find_candidates(run *r, eg_term_pairs *pairs) {
   double start = eg_clock_seconds();
   EG_TRY(enumerate(r, 1, r->options->operators - 1, pairs));
@@ -83,8 +83,8 @@ static egraph_status find_candidates(run *r, eg_term_pairs *pairs) {
 
 // ---- rules ----------------------------------------------------------------------
 
-/// Adds the text of a rule to the rules that imply others; *out_added is false when it
-/// adds none.
+/// Adds the text of a rule to the rules that may imply candidates; *out_added is false
+/// when it adds none.
 static egraph_status use_rule(run *r, const char *text, bool *out_added) {
   EG_LOCAL(eg_text, file, r->alloc);
   uint32_t before = eg_rules_count(r->rules);
@@ -95,8 +95,8 @@ static egraph_status use_rule(run *r, const char *text, bool *out_added) {
   return status == EGRAPH_E_PARSE ? EGRAPH_OK : status; // equal to an earlier rule
 }
 
-/// True when conditions depend on shapes: an instance that satisfies them is no evidence
-/// for other shapes.
+/// True when conditions of the rule depend on shapes: an instance that satisfies them is
+/// no evidence for other shapes.
 static bool says_shapes(const eg_rule *rule) {
   static const eg_rule_function OF_SHAPES[] = {
       EG_RULE_FN_DIM,   EG_RULE_FN_RANK,       EG_RULE_FN_ELEMENTS,
@@ -206,7 +206,7 @@ static egraph_status enable_kept(run *r, size_t rule, bool on) {
   return eg_rules_enable(r->rules, name, on);
 }
 
-/// True for guards that only restrict constants or attribute values. When terms are
+/// True for guards that only restrict constants or attribute values: when terms are
 /// compared, a constant is a number, which broadcasts to all shapes, and attributes have
 /// the values of the instance.
 static bool is_general(uint32_t guard) {
@@ -243,8 +243,8 @@ static egraph_status keep_rule(run *r, const eg_candidate *c, const eg_draft *dr
 
 enum { NO_RULE = -1 };
 
-/// Enables, in addition to shipped rules, the rules that may imply a rule with that guard
-/// wherever it holds: rules with a general guard or the same guard, except rule `but`.
+/// Enables, besides shipped rules, the generated rules that may imply a rule wherever
+/// `guard` holds: rules with a general guard or the same guard, except rule `but`.
 static egraph_status enable_general(run *r, uint32_t guard, ptrdiff_t but) {
   for (size_t i = 0; i < r->state.rules.len; i++) {
     uint32_t other = r->state.rules.data[i].guard;
@@ -259,7 +259,8 @@ static bool is_fast(const eg_draft *draft) {
   return strcmp(draft->class_text, "fast") == 0;
 }
 
-/// Decides whether sufficiently general rules imply a draft that the verifier accepts.
+/// Decides whether rules with a general enough guard imply a draft that the
+/// verifier accepts.
 static egraph_status ask_accepted(run *r, const eg_draft *draft, bool *out) {
   const eg_draft *list[] = {draft};
   egraph_math math = is_fast(draft) ? EGRAPH_MATH_FAST : EGRAPH_MATH_ASSOCIATIVE;
@@ -287,18 +288,18 @@ static egraph_status list_shapes(run *r) {
   return EGRAPH_OK;
 }
 
-/// The drafts that have the shape of a candidate, including its own.
+/// The drafts of candidates that have the shape of one candidate, including its own.
 typedef struct alike {
   eg_draft drafts[EG_FIT_MEMBERS];
   const eg_draft *list[EG_FIT_MEMBERS];
   uint32_t count;
-  // `before`: candidates of this shape before this candidate. `guarded`: candidates of
-  // this shape for which conditions have been searched.
+  // `before`: number of earlier candidates of this shape. `guarded`: number of candidates
+  // of this shape for which conditions have been searched.
   uint32_t before, guarded;
 } alike;
 
-/// Finds drafts of the shape of a candidate. If there are many, takes some from all over
-/// the list, because neighbours differ in one number only.
+/// Finds drafts of candidates with the shape of one candidate. If there are many, takes
+/// some from all over the list, because neighbours differ in one number only.
 static void find_alike(const run *r, const eg_values *shapes, uint64_t candidate,
                        alike *out) {
   uint64_t all = 0, share = EG_FIT_MEMBERS - 1, at = 0;
@@ -319,7 +320,7 @@ static void find_alike(const run *r, const eg_values *shapes, uint64_t candidate
   }
 }
 
-/// Decides whether a rule that was inferred from candidates of this shape also implies
+/// Decides whether a rule inferred from candidates of the draft's shape implies
 /// the draft.
 static egraph_status ask_inferred(run *r, const eg_draft *draft, bool *out) {
   const eg_draft *list[] = {draft};
@@ -337,8 +338,9 @@ static egraph_status ask_inferred(run *r, const eg_draft *draft, bool *out) {
   return EGRAPH_OK;
 }
 
-/// Infers a rule from all candidates over these operators, then from candidates with the
-/// same numbers, then from candidates whose lists have the same lengths, too.
+/// Infers a rule from all candidates over the operators of the draft, then from
+/// candidates with the same numbers, then from those whose lists also have the
+/// same lengths.
 static egraph_status infer_rule(run *r, eg_infer_step step, eg_draft *draft,
                                 bool *out_accepted) {
   alike others;
@@ -370,7 +372,8 @@ static egraph_status generalize(run *r, eg_draft *draft, bool *out_accepted) {
   return EGRAPH_OK;
 }
 
-/// Judges one candidate. `is_fresh`: no rule was kept since `implied` was decided.
+/// Judges one candidate: keeps a rule for it unless rules imply it. `is_fresh`: no rule
+/// was kept since `implied` was decided.
 static egraph_status judge_one(run *r, eg_draft *draft, bool is_fresh, bool implied) {
   const eg_candidate *c = &r->state.candidates.data[r->state.next];
   const eg_draft *list[] = {draft};
@@ -424,8 +427,8 @@ static egraph_math class_of(const run *r, size_t rule) {
                                                 : EGRAPH_MATH_EXACT;
 }
 
-/// Decides whether the enabled rules imply the candidate of a rule, or, for an inferred
-/// rule, all candidates of its shape.
+/// Decides whether the enabled rules imply the candidate from which a rule was made, or,
+/// for an inferred rule, all candidates of its shape.
 static egraph_status ask_needless(run *r, size_t rule, bool *out) {
   const eg_kept_rule *kept = &r->state.rules.data[rule];
   const eg_candidate *c = &r->state.candidates.data[kept->candidate];
@@ -441,7 +444,7 @@ static egraph_status ask_needless(run *r, size_t rule, bool *out) {
   return EGRAPH_OK;
 }
 
-/// Drops rules that the others imply: a later rule may be more general.
+/// Drops generated rules that the others imply: a later rule may be more general.
 static egraph_status drop_implied_rules(run *r) {
   for (size_t i = 0; i < r->state.rules.len && !r->is_stopped;) {
     size_t before = r->state.rules.len;

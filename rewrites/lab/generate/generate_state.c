@@ -31,7 +31,7 @@ void eg_generate_state_drop(eg_generate_state *state, size_t rule) {
 
 enum { COUNTS = 9 + 3 * EG_TERM_MAX_SIZE };
 
-/// Lists the counts of a report that a continued run does not compute again.
+/// Lists the counts of the report that the state file keeps for a continued run.
 static uint32_t list_counts(eg_generate_report *report, uint64_t *out[COUNTS]) {
   uint64_t *all[] = {
       &report->sieve.pairs,      &report->sieve.accidents, &report->sieve.generalized,

@@ -10,13 +10,12 @@
 #include "rewrites/language/rules.h"
 #include "rewrites/saturation/rule_eval.h"
 
-// The largest number of choices of expressions that are verified, and of choices for
-// which conditions are searched. At least one of GUARD_SHARE instances must satisfy
-// a guard.
+// Limits: choices of expressions that are verified, and choices for which conditions are
+// searched. At least one of GUARD_SHARE instances must satisfy a guard.
 enum { MAX_CHOICES = 24, MAX_GUARDED = 2, GUARD_SHARE = 512, MAX_PLACES = 64 };
 
-/// The settings of each step. If `is_shared`, attributes with equal values in all members
-/// share a variable; otherwise each attribute has its own.
+/// The settings of each attempt to infer a rule. If `is_shared`, attributes with equal
+/// values in all members share a variable; otherwise each attribute has its own.
 static const struct {
   bool is_shared, is_guarded;
   uint32_t choices;
@@ -31,7 +30,8 @@ static const struct {
 EG_VEC_DEFINE(atom_vec, eg_fit_atom);
 EG_VEC_DEFINE(target_vec, eg_fit_target);
 
-/// Texts that replace the values of both sides, by place; NULL: the value stays.
+/// Texts that replace attribute values of both sides, by number of the attribute in
+/// writing order; NULL: the value stays.
 typedef struct place_texts {
   const char *left[MAX_PLACES], *right[MAX_PLACES];
 } place_texts;
@@ -98,7 +98,7 @@ static bool all_defaults(const inference *n, const eg_draft_places *all, size_t 
   return true;
 }
 
-/// True when two places have equal values in every member.
+/// True when two attributes (places) have equal values in every member.
 static bool are_equal_places(const inference *n, const eg_draft_places *a, size_t place_a,
                              const eg_draft_places *b, size_t place_b) {
   const eg_draft_place *first = eg_draft_places_at(a, place_a),
@@ -144,8 +144,8 @@ static egraph_status add_atom(inference *n, const char *text,
   return atom_vec_push(&n->atoms, (eg_fit_atom){.text = text, .values = values});
 }
 
-/// Replaces values of the left side by variables; equal attributes share one, or each has
-/// its own. *out_shares: some variable is shared.
+/// Replaces attribute values of the left side by variables; equal attributes share one,
+/// or each has its own. *out_shares: some variable is shared.
 static egraph_status lift_left(inference *n, bool is_shared, bool *out_shares) {
   *out_shares = false;
   memset(n->texts.left, 0, sizeof n->texts.left);
@@ -165,7 +165,7 @@ static egraph_status lift_left(inference *n, bool is_shared, bool *out_shares) {
   return EGRAPH_OK;
 }
 
-/// Allows any number for a constant that differs between members.
+/// Lets a constant whose number differs between members be any number.
 static egraph_status lift_constant(inference *n, uint32_t variable) {
   eg_rule_value *values;
   const char *text;
@@ -195,7 +195,7 @@ static egraph_status lift_constants(inference *n) {
 
 // ---- sizes ------------------------------------------------------------------------
 
-/// Returns the type of a variable, or of an operator, of a member.
+/// Returns the type of a variable, or of an operator, of a draft.
 typedef const eg_type *typed_part(const eg_draft *member, uint32_t part);
 
 static const eg_type *type_of_variable(const eg_draft *member, uint32_t part) {
@@ -274,8 +274,8 @@ static egraph_status add_sizes(inference *n) {
 
 // ---- values of the right side -----------------------------------------------------
 
-/// Adds the value of a place as an option when all members have this value: as the first
-/// option when there are many members, as the second when there are few.
+/// Adds the value of an attribute as an option when all members have this value: as the
+/// first option when there are many members, as the second when there are few.
 static egraph_status add_literal(inference *n, eg_fit_target *target, size_t place) {
   enum { MANY = 3 };
   const eg_draft_place *at = eg_draft_places_at(&n->right[0], place);
@@ -291,7 +291,7 @@ static egraph_status add_literal(inference *n, eg_fit_target *target, size_t pla
   return EGRAPH_OK;
 }
 
-/// True when an option is the variable of an attribute of the same name on the left.
+/// True when an option is the variable of a left-side attribute of the same name.
 static bool is_namesake(const inference *n, const char *option, size_t place) {
   for (size_t k = 0; k < n->left[0].len; k++)
     if (n->texts.left[k] != NULL && strcmp(n->texts.left[k], option) == 0 &&
@@ -301,8 +301,8 @@ static bool is_namesake(const inference *n, const char *option, size_t place) {
   return false;
 }
 
-/// Moves options from attributes of the same name to the front. Attributes with other
-/// names, such as strides and dilations, have equal values by chance.
+/// Moves options that are variables of attributes of the same name to the front. Other
+/// attributes, such as strides and dilations, have equal values by chance.
 static void put_namesakes_first(const inference *n, eg_fit_target *target, size_t place) {
   uint32_t first = 0;
   for (uint32_t i = 0; i < target->option_count; i++) {
@@ -357,11 +357,11 @@ static void name_operators(inference *n) {
       n->lift.named = names_in(n->texts.right[p], n->lift.named);
 }
 
-/// Tries a choice; sets *out_done to true to end the search.
+/// Tries a choice of expressions as a rule; sets *out_done to true to end the search.
 typedef egraph_status try_choice(inference *n, bool *out_done);
 
-/// Tries all choices from target `at` on whose option numbers have the sum `rest`. The
-/// recursion is at most MAX_PLACES deep.
+/// Tries all choices of an option for each target from `at` on whose option numbers have
+/// the sum `rest`. The recursion is at most MAX_PLACES deep.
 static egraph_status try_choices(inference *n, size_t at, uint32_t rest, uint32_t *budget,
                                  try_choice *visit, bool *out_done) {
   if (*budget == 0 || *out_done) return EGRAPH_OK;
@@ -434,8 +434,8 @@ static egraph_status find_instance_guard(inference *n, const eg_rule *rule,
                                            : status;
 }
 
-/// Classifies conditions. A rule under conditions on attribute values alone holds
-/// wherever they hold; conditions on shapes may fit the instance by chance.
+/// Classifies conditions of an inferred rule. A rule under conditions on attribute values
+/// holds wherever they hold; conditions on shapes may fit the instance by chance.
 static eg_guard guard_of(const char *conditions) {
   static const char *const SHAPES[] = {"(rank ", "(dim ",      "(elements ",  "(shape ",
                                        "shape ", "broadcasts", "(same-type ", "splat"};
@@ -458,8 +458,8 @@ static egraph_status accept_guarded(inference *n, bool *out_done) {
   return EGRAPH_OK;
 }
 
-/// Replaces a value that the rule need not fix (a default, or a symbol) by a variable, on
-/// the right side, too, and, when it is shared, at other places of the left side.
+/// Replaces an attribute value that the rule need not fix (a default, or a symbol) by a
+/// variable, also on the right side and, when shared, in other left-side attributes.
 static egraph_status lift_place(inference *n, size_t place, bool is_shared) {
   const char *variable;
   EG_TRY(print_into(n->arena, "?v%u", (uint32_t)place + 1, &variable));
@@ -472,14 +472,14 @@ static egraph_status lift_place(inference *n, size_t place, bool is_shared) {
   return EGRAPH_OK;
 }
 
-/// The places [first, end) to lift, and how.
+/// The attributes [first, end) whose values variables should replace, and how.
 typedef struct lifting {
   size_t first, end;
   bool is_shared;
   eg_lift_care care;
 } lifting;
 
-/// Lifts all fixed places of a range, or none if the rule then fails.
+/// Replaces fixed attribute values of a range by variables, or none if the rule fails.
 static egraph_status lift_places(inference *n, const lifting *how, bool *out) {
   const place_texts before = n->texts;
   bool is_any = false;
@@ -496,8 +496,8 @@ static egraph_status lift_places(inference *n, const lifting *how, bool *out) {
   return EGRAPH_OK;
 }
 
-/// Lifts all remaining places at once. If the rule then fails, lifts single places, and
-/// then each place together with the places of equal value.
+/// Replaces all remaining attribute values by variables at once. If the rule then fails,
+/// replaces single values, and then each value together with equal values.
 static egraph_status lift_rest(inference *n, eg_lift_care care) {
   lifting how = {.end = n->left[0].len, .care = care};
   size_t count = how.end;
@@ -510,8 +510,8 @@ static egraph_status lift_rest(inference *n, eg_lift_care care) {
   return EGRAPH_OK;
 }
 
-/// Lifts as many values as possible and settles the draft; if that fails, settles the
-/// draft as it was accepted.
+/// Replaces as many attribute values as possible by variables and settles the draft's
+/// class; if that fails, settles the draft as it was accepted.
 static egraph_status settle_draft(inference *n, bool *out_accepted) {
   const place_texts before = n->texts;
   *out_accepted = false;
@@ -527,7 +527,7 @@ static egraph_status settle_draft(inference *n, bool *out_accepted) {
   return EGRAPH_OK;
 }
 
-/// Tries choices of the expressions that fit.
+/// Tries combinations of the expressions that fit the attribute values as rules.
 static egraph_status try_expressions(inference *n, eg_infer_step step, uint32_t depth,
                                      bool *out_accepted) {
   bool is_guarded = STEPS[step].is_guarded, shares;
@@ -545,7 +545,7 @@ static egraph_status try_expressions(inference *n, eg_infer_step step, uint32_t 
 
 // ---- members that fit together --------------------------------------------------------
 
-/// Keeps only the members whose bits are set, in order.
+/// Keeps only the drafts (members) whose bits are set, in order.
 static void keep_members(inference *n, uint32_t bits) {
   uint32_t to = 0;
   for (uint32_t i = 0; i < n->count; i++) {
@@ -578,7 +578,7 @@ static bool give_up_members(inference *n) {
   return false;
 }
 
-/// Tries small expressions, then larger ones if no condition is searched.
+/// Infers a rule with small expressions, then, if no condition is searched, larger ones.
 static egraph_status infer_draft(inference *n, eg_infer_step step, bool *out_accepted) {
   enum { SMALL = 1, LARGE = 2 };
   uint32_t most = STEPS[step].choices < MAX_CHOICES ? SMALL : LARGE;

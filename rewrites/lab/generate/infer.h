@@ -11,7 +11,7 @@
 #include "rewrites/lab/generate/judge.h"
 #include "rewrites/language/rule_ast.h"
 
-/// The attempts, in order; attempts that search for conditions take longest.
+/// The attempts to infer a rule, in order; those that search for conditions take longest.
 typedef enum eg_infer_step {
   EG_INFER_PLAIN,        // one variable for every value
   EG_INFER_SHARED_FIRST, // one variable for equal values, and the simplest expressions
@@ -21,34 +21,34 @@ typedef enum eg_infer_step {
   EG_INFER_STEPS
 } eg_infer_step;
 
-/// Replaces `draft`, one of the members, by a rule for all members when the verifier
-/// accepts such a rule; otherwise leaves it as it was. The texts of the draft are in
-/// the arena.
+/// Replaces `draft`, one of the drafts `members`, by a rule of which all members are
+/// instances when the verifier accepts such a rule; otherwise leaves it as it was. The
+/// texts of the draft are in the arena.
 egraph_status eg_infer(const eg_judge_options *options, eg_arena *arena,
                        const eg_draft *const *members, uint32_t count, eg_infer_step step,
                        eg_draft *draft, bool *out_accepted);
 
 // ---- expressions (expressions.c) ------------------------------------------------
 
-// Finds expressions of the rule language that have given values, from a closed list of
-// functions applied to given atoms, the smallest first. Values are vectors, one element
-// for each instance of a rule. Among expressions that agree on all instances, only one is
+// Finds expressions of the rule language that have a target's values, from a fixed list
+// of functions applied to atoms, the smallest first. Values are vectors, one element for
+// each instance of a rule. Among expressions that agree on all instances, only one is
 // extended further; all of them are results.
 
 enum { EG_FIT_OPTIONS = 6, EG_FIT_MEMBERS = 24 };
 
-/// A leaf of expressions: its text, and its value in every instance.
+/// A leaf of the expressions to search: its text, and its value in every instance.
 typedef struct eg_fit_atom {
   const char *text;
   const eg_rule_value *values; // [members], all of one kind: INT, INTS or FLOAT
 } eg_fit_atom;
 
-/// Values, and the expressions found for them.
+/// The values, one per instance, that an expression must have; and the expressions found.
 typedef struct eg_fit_target {
   const eg_rule_value *values; // [members]
   const char *options[EG_FIT_OPTIONS];
   uint32_t option_count; // number of options; options set by the caller come first
-  // Largest set of members (bits) that one expression fits; the set includes eg_fit.must.
+  // Largest set of instances (bits) that one expression fits; it includes eg_fit.must.
   uint32_t most;
 } eg_fit_target;
 
@@ -62,9 +62,9 @@ typedef struct eg_fit {
   uint32_t depth; // largest nesting of functions; 0: until every target has an option
 } eg_fit;
 
-/// Adds options to the targets, and sets `most` of each target to the members that its
-/// best expression fits. Texts are in the arena. Expressions beyond the limits are not
-/// tried. Fails with EGRAPH_E_MEMORY only.
+/// Adds the expressions found to the targets, and sets `most` of each target to the
+/// instances that its best expression fits. Texts are in the arena. Expressions beyond
+/// the limits are not tried. Fails with EGRAPH_E_MEMORY only.
 egraph_status eg_expressions_fit(eg_arena *arena, const eg_fit *fit);
 
 #endif

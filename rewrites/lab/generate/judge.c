@@ -162,7 +162,7 @@ egraph_status eg_judge_accepts(const eg_judge_options *options, const eg_draft *
   return *out_accepted ? is_accepted(&all, draft, out_accepted) : EGRAPH_OK;
 }
 
-/// The rejected drafts, by the hash of their text: another guard may give the same text.
+/// The texts of rejected drafts, as hashes: another guard may give the same text.
 typedef struct tries {
   const eg_judge_options *options;
   uint64_t refused[MAX_TRIES];
@@ -184,8 +184,8 @@ static egraph_status try_draft(tries *t, eg_draft *draft, eg_guard guard, uint32
   return EGRAPH_OK;
 }
 
-/// Finds a guard under which the draft passes without lifted values: first the ranks of
-/// the instance, then stronger guards.
+/// Finds a guard under which the draft passes with all attribute values fixed: first the
+/// ranks of the instance, then stronger guards.
 static egraph_status find_passing_guard(tries *t, eg_draft *draft, bool *out_accepted) {
   static const eg_guard ORDER[] = {EG_GUARD_RANK, EG_GUARD_RANK_FLOAT,
                                    EG_GUARD_RANK_SAME_SHAPE, EG_GUARD_KERNEL};
@@ -197,7 +197,7 @@ static egraph_status find_passing_guard(tries *t, eg_draft *draft, bool *out_acc
   return EGRAPH_OK;
 }
 
-/// Lifts values of a draft that passes, then tries weaker guards.
+/// Replaces attribute values of a passing draft by variables, then tries weaker guards.
 static egraph_status loosen(tries *t, eg_draft *draft) {
   static const eg_guard ORDER[] = {EG_GUARD_NONE, EG_GUARD_FLOAT, EG_GUARD_BROADCASTS,
                                    EG_GUARD_BROADCASTS_FLOAT, EG_GUARD_SAME_SHAPE};
@@ -218,8 +218,8 @@ static egraph_status loosen(tries *t, eg_draft *draft) {
   return EGRAPH_OK;
 }
 
-/// Verifies with further seeds, each on instances of every class: another seed refutes 1
-/// to 2 % of the rules that pass one seed.
+/// Verifies a rule with further seeds, each on instances of every class: another seed
+/// refutes 1 to 2 % of the rules that pass one seed.
 static egraph_status confirm(const eg_judge_options *options, const eg_draft *draft,
                              bool *out) {
   *out = true;
@@ -246,8 +246,8 @@ egraph_status eg_judge_settle(const eg_judge_options *options, eg_draft *draft,
   return EGRAPH_OK;
 }
 
-/// Lifts defaults: all defaults that few instances do not refute, or the defaults that
-/// the verifier accepts one by one, or none.
+/// Replaces default attribute values by variables: all that few instances do not refute,
+/// or those that the verifier accepts one by one, or none.
 static egraph_status lift_defaults(const eg_judge_options *options, eg_draft *draft,
                                    eg_lift_care care) {
   bool can_turn = eg_draft_can_turn(draft), holds; // a rule that can be turned stays so

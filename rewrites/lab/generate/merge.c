@@ -15,7 +15,7 @@
 
 enum { SEEDS = 3 };
 
-/// An operator of a rule that may become a variable.
+/// An operator in the text of a rule that may become an operator variable.
 typedef struct occurrence {
   uint32_t rule;
   eg_op op;
@@ -34,7 +34,7 @@ typedef struct merger {
 EG_OWNER_DEFINE_STATIC(merger, (occurrence_vec, all))
 
 /// Reads the operator whose name begins after a parenthesis; returns the length of the
-/// name, or 0.
+/// name, or 0 when there is no operator.
 static size_t read_operator(const char *at, eg_op *out) {
   size_t length = strcspn(at, " ()\n");
   char name[32];
@@ -97,7 +97,7 @@ static int by_key(const void *a, const void *b) {
 
 // ---- a merged rule ----------------------------------------------------------------
 
-/// The occurrences [first, end), which have one key.
+/// The rules [first, end) that are equal but for one operator (have one key).
 typedef struct group {
   size_t first, end;
   uint32_t count; // number of them whose rule is not merged yet
@@ -107,7 +107,8 @@ static bool is_unmerged(const merger *m, const occurrence *o) {
   return m->texts[o->rule] == NULL && m->counts[o->rule] == 1;
 }
 
-/// Finds the group with most rules, at least two; among equal groups, the first.
+/// Finds the untried group of equal keys with most rules, at least two; the first
+/// of equals.
 static bool find_largest(const merger *m, const bool *is_tried, group *out) {
   *out = (group){.count = 1};
   for (size_t first = 0, end; first < m->all.len; first = end) {
@@ -122,7 +123,7 @@ static bool find_largest(const merger *m, const bool *is_tried, group *out) {
   return out->count > 1;
 }
 
-/// Returns the weakest class of the rules.
+/// Returns the weakest class (exact, associative, ...) of the rules in a group.
 static const char *weakest_class(const merger *m, const group *g) {
   static const char *const CLASSES[] = {"exact", "associative", "associative spreads",
                                         "fast"};
@@ -152,7 +153,7 @@ static egraph_status print_merged(const merger *m, const group *g, uint32_t head
   return eg_text_printf(out, ")%s", m->all.data[g->first].key);
 }
 
-/// Verifies a merged rule: every choice of operators must hold.
+/// Verifies a merged rule: the rule must hold for every choice of its operator.
 static egraph_status is_accepted(const merger *m, const eg_text *text, bool *out) {
   EG_LOCAL(eg_text, file, m->arena->alloc);
   EG_LOCAL(eg_rules_own, rules, m->arena->alloc);

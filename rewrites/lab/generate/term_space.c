@@ -32,8 +32,8 @@ static egraph_status add_type(eg_term_space *space, const eg_type *type, uint16_
 
 // ---- variants -------------------------------------------------------------------
 
-/// Lists the free operands: if there are more than two operands, the first two that are
-/// not leaves.
+/// Lists the operands of a template that may be any term: if there are more than two
+/// operands, the first two that are not leaves.
 static void list_free(const eg_family_template *from, eg_variant *out) {
   uint32_t leaves = from->operand_count > 2 ? from->leaves : 0;
   out->free[1] = 1;
@@ -41,8 +41,8 @@ static void list_free(const eg_family_template *from, eg_variant *out) {
     if ((leaves >> i & 1) == 0) out->free[out->free_count++] = i;
 }
 
-/// Adds the variants of a template. The operands that are not free count through the
-/// leaves like digits.
+/// Adds the variants of a template: one for every choice of leaves for the operands that
+/// must be leaves.
 static egraph_status add_variants(eg_term_space *space, uint32_t template) {
   const eg_family_template *from = &space->family->templates[template];
   uint32_t leaves = space->family->leaf_count, extras[EG_TERM_MAX_EXTRAS] = {0}, at;
@@ -152,7 +152,7 @@ egraph_status eg_term_space_plan_all(eg_term_space *space) {
 
 // ---- terms ----------------------------------------------------------------------
 
-// Terms of at most two operators have stored values, so the recursion is at most
+// Values of terms with at most two operators are stored, so the recursion is at most
 // three deep.
 const uint64_t *eg_term_values(const eg_term_space *space, uint32_t term,
                                eg_value_room *room) {
@@ -190,8 +190,8 @@ static bool add_variable(const eg_term_space *space, eg_space_term *term, uint32
   return true;
 }
 
-/// Forms the union of sorted lists; returns false when it has more than
-/// EG_TERM_MAX_SIZE entries.
+/// Merges the sorted operator lists of two terms; returns false when the result has more
+/// than EG_TERM_MAX_SIZE entries.
 static bool unite_apps(const eg_space_term *a, const eg_space_term *b,
                        eg_space_term *out) {
   uint32_t i = 0, k = 0, count = 0;
@@ -306,7 +306,7 @@ egraph_status eg_term_space_keep(eg_term_space *space, const eg_space_term *term
 
 // ---- leaves and constants -------------------------------------------------------
 
-/// Sets the value of a constant, which is its number at every point.
+/// Sets all elements of a constant to its number.
 static void set_constant(const eg_type *type, double number, uint64_t *out) {
   uint64_t value = 0;
   (void)eg_field_of_double(number, false, &value); // succeeds as it did in reading
@@ -314,8 +314,8 @@ static void set_constant(const eg_type *type, double number, uint64_t *out) {
     out[i] = value;
 }
 
-/// Draws numbers of both signs whose sums, and quotients by small numbers, equal those of
-/// integers.
+/// Fills a leaf with numbers of both signs whose sums, and quotients by small numbers,
+/// equal those of integers.
 static void draw_leaf(const eg_type *type, uint64_t seed, uint32_t leaf, uint64_t *out) {
   const uint64_t unit = 96, largest = (UINT64_C(1) << 56) / unit;
   eg_rng rng = {.state = eg_hash_combine(seed, leaf)};
@@ -434,7 +434,7 @@ bool eg_term_space_decode(const eg_term_space *space, eg_term_code code,
 
 // ---- values at other points -----------------------------------------------------
 
-/// The terms below a code, each once, operands before users, with their values.
+/// The subterms of a term (by its code), each once, operands before users, with values.
 typedef struct point_run {
   uint32_t terms[64];
   size_t places[64]; // indices in `values`

@@ -30,7 +30,7 @@ typedef struct eg_variant {
   bool commutes;                       // the operands that are terms commute
 } eg_variant;
 
-/// Returns operand i of a variant over the terms a and b.
+/// Returns operand i of `v`, an operator with chosen leaves, over terms a and b.
 static inline uint32_t eg_variant_operand(const eg_variant *v, uint32_t i, uint32_t a,
                                           uint32_t b) {
   if (v->free_count > 0 && i == v->free[0]) return a;
@@ -38,7 +38,7 @@ static inline uint32_t eg_variant_operand(const eg_variant *v, uint32_t i, uint3
   return v->extras[i - (i > v->free[0]) - (i > v->free[1])];
 }
 
-/// A variant on operands of certain types.
+/// A variant (an operator template with chosen leaves) on operands of certain types.
 typedef struct eg_typed_variant {
   uint32_t variant;
   uint16_t a, b; // types; b is 0 when there is one operand
@@ -75,8 +75,8 @@ enum { EG_TERM_MAX_VARIANTS = 0xffe, EG_TERM_MAX_TERMS = (1 << 26) - 2 };
 
 typedef struct eg_term_space eg_term_space;
 
-/// Creates a space with the leaves of a family (kept by reference). Fails with
-/// EGRAPH_E_UNSUPPORTED when the family has a number or operator that the field lacks.
+/// Creates a space of terms with the leaves of a family (kept by reference). Fails with
+/// EGRAPH_E_UNSUPPORTED when the family has a number or operator that GF(p) lacks.
 egraph_status eg_term_space_create(const egraph_allocator *alloc, const eg_family *family,
                                    uint64_t seed, eg_term_space **out);
 void eg_term_space_destroy(eg_term_space *space);
@@ -87,12 +87,12 @@ const eg_space_term *eg_term_space_at(const eg_term_space *space, uint32_t term)
 const eg_variant *eg_term_space_variant(const eg_term_space *space, uint32_t variant);
 const eg_type *eg_term_space_type(const eg_term_space *space, uint32_t type);
 
-/// Plans the operators on all types that occur, so that codes of larger terms can be
-/// read; eg_term_space_grow does this itself.
+/// Plans how operators are computed on all types that occur, so that codes of larger
+/// terms can be read; eg_term_space_grow does this itself.
 egraph_status eg_term_space_plan_all(eg_term_space *space);
 
-/// Describes the term of a code. Returns false for a code that this space has not made,
-/// such as a code from a file. `out->values` is not set; app is EG_TERM_NONE.
+/// Describes the term that a code names. Returns false for a code that this space has not
+/// made, such as a code from a file. `out->values` is not set; app is EG_TERM_NONE.
 bool eg_term_space_decode(const eg_term_space *space, eg_term_code code,
                           eg_space_term *out);
 
@@ -118,17 +118,17 @@ typedef struct eg_enumeration_counts {
   size_t peak_bytes;
 } eg_enumeration_counts;
 
-/// Enumerates terms of `size`, after the terms of size - 1, and appends the pairs found,
-/// in order. Keeps terms of sizes below `largest`, from which larger terms are made; of
-/// the largest terms it makes canonical ones only and keeps none. Fails with
-/// EGRAPH_E_LIMIT or EGRAPH_E_CANCELLED.
+/// Enumerates terms with `size` operators, after the terms with size - 1, and appends the
+/// pairs of equal value found, in order. Keeps terms of sizes below `largest`, from which
+/// larger terms are made; of the largest terms it makes canonical ones only and keeps
+/// none. Fails with EGRAPH_E_LIMIT or EGRAPH_E_CANCELLED.
 egraph_status eg_term_space_grow(eg_term_space *space, uint32_t size, uint32_t largest,
                                  const eg_enumeration *how, eg_term_pairs *out,
                                  eg_enumeration_counts *counts);
 
-/// A point at which a term has another value: the seed draws the leaves, and the term
-/// `given` (EG_TERM_NONE: none) takes given values instead of its own. *out is borrowed
-/// until the next call.
+/// Where a term is evaluated: the seed draws the values of leaves, and the term `given`
+/// (EG_TERM_NONE: none) takes given values instead of its own. *out is borrowed until the
+/// next call.
 typedef struct eg_term_point {
   uint64_t seed;
   uint32_t given;

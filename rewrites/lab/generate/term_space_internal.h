@@ -1,4 +1,4 @@
-// The members of a term space, for enumerate.c and term_space.c.
+// The struct of a term space, which enumerate.c and term_space.c share.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_GENERATE_TERM_SPACE_INTERNAL_H
 #define EG_REWRITES_GENERATE_TERM_SPACE_INTERNAL_H
@@ -17,7 +17,7 @@ EG_VEC_DEFINE(eg_typed_types, eg_typed_type);
 EG_VEC_DEFINE(eg_typed_variants, eg_typed_variant);
 EG_VEC_DEFINE(eg_variants, eg_variant);
 
-/// An operator applied to terms; its results are terms.
+/// An operator applied to kept terms; each of its results is a term.
 typedef struct eg_application {
   uint32_t template, a, b, first_term;
   uint32_t extras[EG_TERM_MAX_EXTRAS];
@@ -43,18 +43,18 @@ struct eg_term_space {
   eg_values scratch_values; // memory for eg_term_space_value
 };
 
-/// Memory for the values of two operands whose values are not kept.
+/// Scratch memory for the values of two operand terms whose values are not stored.
 typedef struct eg_value_room {
   uint64_t values[4][EG_FIELD_MAX_ELEMENTS];
   uint32_t used;
 } eg_value_room;
-/// Returns the values of a term: kept values, or values computed into the room.
+/// Returns the values of a term's elements, stored or computed into `room`.
 const uint64_t *eg_term_values(const eg_term_space *space, uint32_t term,
                                eg_value_room *room);
-/// Computes the values of a variant over terms; out: [elements of its result].
+/// Computes the elements of an operator's result on terms a and b; out: [elements].
 void eg_term_space_run(const eg_term_space *space, const eg_typed_variant *typed,
                        uint32_t a, uint32_t b, eg_value_room *room, uint64_t *out);
-/// Returns the fingerprint of a value from its type and <weights, value>: 63 bits.
+/// Returns 63 bits that stand for a term's value, from its type and <weights, value>.
 static inline uint64_t eg_term_fingerprint(uint16_t type, uint64_t dot) {
   return eg_hash_combine(dot, type) >> 1;
 }
@@ -67,12 +67,12 @@ static inline uint32_t eg_term_a(eg_term_code code) {
   return a == 0x3ffffff ? EG_TERM_NONE : a;
 }
 
-/// Finds a variant on operands of these types; NULL when the types do not fit.
+/// Finds an operator's variant for operands of these types; NULL when they do not fit.
 const eg_typed_variant *eg_term_space_typed(const eg_term_space *space, uint32_t variant,
                                             uint16_t a, uint16_t b);
-/// Returns the kept term with a fingerprint, or EG_TERM_NONE.
+/// Returns the kept term whose value has this fingerprint, or EG_TERM_NONE.
 uint32_t eg_term_space_find(const eg_term_space *space, uint64_t fingerprint);
-/// Keeps a term. `values` may be NULL: they are then computed on demand.
+/// Stores a term in the space. `values` may be NULL: they are then computed on demand.
 egraph_status eg_term_space_keep(eg_term_space *space, const eg_space_term *term,
                                  uint64_t fingerprint, const uint64_t *values);
 

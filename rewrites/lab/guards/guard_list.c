@@ -7,7 +7,8 @@
 
 #include "rewrites/language/rule_ast.h"
 
-// Letters: t tensor, r result of an operator, i whole number, l list, f number.
+// Conditions on one variable: t tensor, r operator result, i whole number, l list,
+// f number.
 static const char *const of_one[][2] = {
     {"t", "(> (elements $a) 0)"},
     {"t", "(is-float $a)"},
@@ -224,8 +225,8 @@ static egraph_status add_text(lister *l, const char *pattern,
   return eg_guard_texts_push(l->out, kept);
 }
 
-/// Adds two conditions for each symbol of the attribute that binds the variable: that it
-/// is this symbol, and that it is another one.
+/// Adds two conditions for each symbol that a variable's attribute can have: that it is
+/// this symbol, and that it is another one.
 static egraph_status add_symbols(lister *l, uint32_t var) {
   const eg_rule *rule = l->rule;
   for (uint32_t t = 0; t < rule->pattern_term_count; t++) {
@@ -245,8 +246,8 @@ static egraph_status add_symbols(lister *l, uint32_t var) {
   return EGRAPH_OK;
 }
 
-/// Adds the conditions whose letters are the kinds of the variables, of which there are
-/// up to three.
+/// Adds the conditions of a table whose letters (t tensor, i number, ...) are the kinds
+/// of the variables `vars`, of which there are up to three.
 static egraph_status add_rows(lister *l, const char *const (*rows)[2], size_t count,
                               const uint32_t vars[3]) {
   const char *names[3] = {"", "", ""};

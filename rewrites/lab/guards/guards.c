@@ -13,14 +13,13 @@
 #include "rewrites/lab/verify/verify.h"
 #include "rewrites/language/rule_forms.h"
 
-// INSTANCES of each kind are stored. FEW conditions are tried in pairs and threes, TRIALS
-// guards are verified with SEEDS seeds each.
+// INSTANCES on which the rule holds, and as many on which it fails, are stored. FEW
+// conditions are tried in pairs and threes, TRIALS guards with SEEDS seeds each.
 enum { INSTANCES = 4096, WORDS = INSTANCES / 64, FEW = 48, TRIALS = 16, SEEDS = 3 };
-// MAX_PARTS: most conditions of a guard. For up to SET_PARTS conditions, all sets
-// are tried.
+// MAX_PARTS: most conditions of a guard. For SET_PARTS or fewer, every set is tried.
 enum { MAX_PARTS = 6, SET_PARTS = 3 };
 
-/// A condition, and the instances that it keeps.
+/// A condition that may be part of a guard, and the instances on which it is true.
 typedef struct condition {
   const char *text;
   uint64_t *kept[2]; // bits of bad and good instances
@@ -49,7 +48,7 @@ const char *eg_guard_outcome_name(eg_guard_outcome outcome) {
 
 // ---- variants of a rule ---------------------------------------------------------------
 
-/// Writes the rule without the conditions that are left out, and with
+/// Writes the rule without the conditions marked in s->is_left_out, and with `count`
 /// additional conditions.
 static egraph_status write_variant(const search *s, const char *const *more,
                                    uint32_t count, eg_text *out) {
@@ -73,7 +72,7 @@ static egraph_status write_variant(const search *s, const char *const *more,
   return eg_text_append(out, "))");
 }
 
-/// Reads the rule with other conditions; *out is NULL when it cannot be read.
+/// Reads the rule with `count` more conditions; *out is NULL when it cannot be read.
 static egraph_status read_variant(const search *s, const char *const *more,
                                   uint32_t count, eg_rules **out) {
   EG_LOCAL(eg_text, text, s->alloc);
@@ -159,7 +158,7 @@ static egraph_status make_list(search *s, const eg_guard_texts *texts) {
   return EGRAPH_OK;
 }
 
-/// Draws instances of the rule and records which conditions keep which instances.
+/// Draws instances of the rule and records which conditions hold on which instances.
 /// `beside` (may be NULL) becomes the first condition of the list.
 static egraph_status draw_guard_instances(search *s, const char *beside) {
   EG_LOCAL(eg_guard_texts, texts, s->alloc);
@@ -184,7 +183,8 @@ typedef struct guard {
   uint32_t keeps; // number of good instances that it keeps
 } guard;
 
-/// Counts the instances that all conditions of a guard keep.
+/// Counts the instances on which the rule holds (or fails, by `holds`) and all conditions
+/// of a guard are true.
 static uint32_t count_kept(const search *s, const guard *g, int holds) {
   uint32_t count = 0;
   if (g->part_count == 0) return s->seen[holds];
@@ -197,13 +197,13 @@ static uint32_t count_kept(const search *s, const guard *g, int holds) {
   return count;
 }
 
-/// Returns the value of a guard: higher for more good instances, lower for
-/// more conditions.
+/// Returns the value of a guard: higher the more instances it keeps on which the rule
+/// holds, lower the more conditions it has.
 static double value_of_guard(const guard *g) {
   return (double)g->keeps / (8 + g->part_count);
 }
 
-/// Keeps the best guards in order; of two equal guards, the earlier comes first.
+/// Inserts a guard into the list of the best; of two equal guards, the earlier is first.
 static void offer_guard(guard *best, uint32_t *inout_count, guard found) {
   uint32_t at = *inout_count;
   while (at > 0 && value_of_guard(&best[at - 1]) < value_of_guard(&found))
@@ -224,14 +224,14 @@ static uint32_t choose_single(const search *s, uint32_t first, guard *best) {
   return count;
 }
 
-/// Returns the share of good instances that a condition keeps, minus the share of bad
-/// instances that it keeps.
+/// Returns the share of instances that a condition keeps among those on which the rule
+/// holds, minus the share among those on which it fails.
 static double value_of_condition(const search *s, const condition *c) {
   if (s->seen[0] == 0 || s->seen[1] == 0) return 0;
   return (double)c->count[1] / s->seen[1] - (double)c->count[0] / s->seen[0];
 }
 
-/// Chooses the FEW conditions with the highest value.
+/// Chooses the FEW conditions that best tell instances where the rule holds from others.
 static uint32_t choose_few(const search *s, uint32_t few[FEW]) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < s->count; i++) {
@@ -249,9 +249,9 @@ static uint32_t choose_few(const search *s, uint32_t few[FEW]) {
   return count;
 }
 
-/// Extends `part` to `size` conditions by conditions of few[from .. few_count), in every
-/// way, and offers each guard that excludes all bad instances. The recursion is at most
-/// MAX_PARTS deep.
+/// Extends `part` by conditions of few[from .. few_count) to `size` conditions, in every
+/// combination, and offers each guard that excludes all instances on which the rule
+/// fails. The recursion is at most MAX_PARTS deep.
 static void offer_sets(const search *s, const uint32_t *few, uint32_t few_count,
                        uint32_t from, uint32_t size, guard part, guard *best,
                        uint32_t *inout_count) {
@@ -275,7 +275,7 @@ static egraph_status print_guard(const search *s, const guard *g, eg_text *out) 
   return eg_text_status(out);
 }
 
-/// Asks the caller whether a guard may be used.
+/// Asks the caller of the search whether a condition may be used as a guard.
 static egraph_status ask_caller(const search *s, const guard *g, bool *out) {
   *out = true;
   if (s->how == NULL || s->how->wants == NULL) return EGRAPH_OK;
@@ -284,7 +284,7 @@ static egraph_status ask_caller(const search *s, const guard *g, bool *out) {
   return s->how->wants(s->how->user, eg_text_of(&text), out);
 }
 
-/// Finds the first guard that the caller accepts and verification confirms.
+/// Finds the first of the best guards that the caller accepts and verification confirms.
 static egraph_status confirm(search *s, const guard *best, uint32_t count,
                              const guard **out) {
   *out = NULL;
@@ -301,8 +301,8 @@ static egraph_status confirm(search *s, const guard *best, uint32_t count,
 }
 
 /// Returns the condition for which good / (good kept by `g` + 1) - bad / (bad kept by
-/// `g`) is largest, where good and bad are the instances that `g` with the condition
-/// keeps; NONE when no condition drops a bad instance.
+/// `g`) is largest: numbers of instances that `g` with the condition keeps and on which
+/// the rule holds (good) or fails (bad). NONE when no condition drops a bad one.
 static uint32_t choose_next(const search *s, const guard *g, const bool *is_passed_over) {
   double best = 0;
   uint32_t next = NONE, bad = count_kept(s, g, 0), good = count_kept(s, g, 1);
@@ -351,8 +351,8 @@ static bool speaks_of_tensors(const search *s, const guard *g) {
   return false;
 }
 
-/// Returns the condition that keeps most good instances that are not covered and no bad
-/// one; NULL when it keeps too few.
+/// Returns the condition that keeps most instances that hold and that `covered` lacks,
+/// and none that fails; NULL when it keeps too few.
 static const condition *choose_other(const search *s, const uint64_t covered[WORDS]) {
   const condition *best = NULL;
   uint32_t most = s->seen[1] / s->how->share;
@@ -367,8 +367,8 @@ static const condition *choose_other(const search *s, const uint64_t covered[WOR
   return best;
 }
 
-/// Appends conditions that verification confirms on their own. Instances of a refuted
-/// condition count as covered, too, so no other condition is tried for them.
+/// Appends alternative conditions that verification confirms on their own. Instances of a
+/// refuted condition count as covered, too, so no other condition is tried for them.
 static egraph_status print_others(const search *s, const guard *g, eg_text *out) {
   uint64_t covered[WORDS];
   for (uint32_t i = 0; i < WORDS; i++) {
@@ -402,7 +402,8 @@ static egraph_status print_with_others(const search *s, const guard *g, eg_text 
 
 // ---- a rule that does not hold --------------------------------------------------------
 
-/// Returns how many of the guards keep at least one of `share` instances.
+/// Returns how many of the best guards keep at least one of `share` instances on which
+/// the rule holds.
 static uint32_t drop_narrow(const search *s, const guard *best, uint32_t count,
                             uint32_t share) {
   while (count > 0 && best[count - 1].keeps * share < s->seen[0] + s->seen[1])
@@ -410,7 +411,7 @@ static uint32_t drop_narrow(const search *s, const guard *best, uint32_t count,
   return count;
 }
 
-/// Finds a guard that keeps at least one of `share` instances.
+/// Finds a guard that keeps at least one of `share` instances on which the rule holds.
 static egraph_status find_widest_guard(search *s, uint32_t share, eg_text *text,
                                        eg_text *detail, bool *out) {
   guard best[TRIALS];
@@ -444,8 +445,8 @@ static bool is_steering(const eg_rule *rule, uint32_t expr) {
          eg_rule_calls(rule, expr, EG_RULE_FN_WEIGHT_ONLY);
 }
 
-/// Finds a weaker replacement of condition `at`. Sets *out_weaker when there is one; an
-/// empty `text` means that no condition is necessary.
+/// Finds a weaker replacement of condition `at` of the rule. Sets *out_weaker when there
+/// is one; an empty `text` means that no condition is necessary.
 static egraph_status weaken(search *s, uint32_t at, const char *own, eg_text *text,
                             bool *out_weaker) {
   guard best[TRIALS];
@@ -466,7 +467,7 @@ static egraph_status weaken(search *s, uint32_t at, const char *own, eg_text *te
   return found != NULL ? print_guard(s, found, text) : EGRAPH_OK;
 }
 
-/// Weakens one condition after the other; earlier replacements stay.
+/// Replaces conditions of a rule by weaker ones in turn; earlier replacements stay.
 static egraph_status weaken_all(search *s, eg_text *guard_text, eg_text *detail,
                                 bool *out_weaker) {
   *out_weaker = false;

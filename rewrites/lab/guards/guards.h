@@ -16,7 +16,7 @@ typedef enum eg_guard_outcome {
 /// Returns "holds", "weaker", "holds-if" or "refuted".
 const char *eg_guard_outcome_name(eg_guard_outcome outcome);
 
-/// A finding, borrowed for the call.
+/// The result of searching conditions for one rule, borrowed for the call of `report`.
 typedef struct eg_guard_finding {
   const char *rule;
   eg_guard_outcome outcome;
@@ -36,14 +36,14 @@ typedef struct eg_guard_search {
   uint64_t seed;
   uint32_t share;  // at least one of so many instances must satisfy the guard
   uint32_t others; // largest number of conditions, each an alternative: (or ...)
-  /// Sets *out to true when the caller accepts the guard; the search skips other guards.
-  /// May be NULL.
+  /// Sets *out to true when the caller accepts the condition `guard`; the search skips
+  /// conditions that are not accepted. May be NULL.
   egraph_status (*wants)(void *user, const char *guard, bool *out);
   void *user;
 } eg_guard_search;
 
-/// Finds the weakest guard of a rule that does not hold, with up to how->others
-/// alternatives. Sets *out_found when there is a guard, and appends it to `guard`.
+/// Finds the weakest condition under which a refuted rule holds, with up to how->others
+/// alternatives. Sets *out_found when there is such a guard, and appends it to `guard`.
 egraph_status eg_guard_find(egraph_allocator alloc, const eg_rule *rule,
                             const eg_guard_search *how, eg_text *guard, bool *out_found);
 
@@ -51,8 +51,8 @@ egraph_status eg_guard_find(egraph_allocator alloc, const eg_rule *rule,
 
 EG_VEC_DEFINE(eg_guard_texts, const char *);
 
-/// Appends conditions over variables that the left side of the rule binds; conditions of
-/// one variable precede conditions of two. The texts are in the arena.
+/// Appends the conditions that can be guards of the rule, over variables that its left
+/// side binds, conditions of one variable first. The texts are in the arena.
 egraph_status eg_guard_list(const eg_rule *rule, eg_arena *arena, eg_guard_texts *out);
 
 #endif

@@ -99,8 +99,8 @@ static void parts_deinit(parts *list) {
     eg_text_deinit(&list->items[i]);
 }
 
-/// Prints the operands; in place of a nested operator with the same law, prints
-/// its operands.
+/// Lists the operands of an operator; in place of an operand with the same law (such as a
+/// sum in a sum), lists its operands.
 static egraph_status add_parts(canon *c, const eg_subst_side *side, const eg_subst_op *op,
                                parts *list) {
   for (uint32_t i = 0; i < op->input_count; i++) {
@@ -135,8 +135,8 @@ static void print_parameters(const eg_subst_op *op, eg_text *out) {
                    op->parameter[EG_SUBST_PM_KERNEL_W]);
 }
 
-// Prints a tensor. The recursion is at most EG_SUBST_OPS deep; the length limit stops
-// terms that share too often.
+// Prints a tensor as a term. The recursion is at most EG_SUBST_OPS deep; the length limit
+// stops texts in which shared terms are written too often.
 static egraph_status print_tensor(canon *c, const eg_subst_side *side,
                                   eg_subst_tensor tensor, eg_text *out) {
   c->is_too_large = c->is_too_large || out->chars.len > MAX_TEXT;
@@ -158,7 +158,7 @@ static egraph_status print_tensor(canon *c, const eg_subst_side *side,
 
 // ---- substitutions --------------------------------------------------------------------
 
-/// Prints the results as "left = right", in order; with the sides exchanged
+/// Prints the results of both sides as "left = right", in order; with the sides exchanged
 /// if is_flipped.
 static egraph_status print_named(canon *c, bool is_flipped, eg_text *out,
                                  bool *out_are_same) {

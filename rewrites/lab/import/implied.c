@@ -12,8 +12,8 @@
 #include "rewrites/saturation/saturate.h"
 #include "rewrites/saturation/tensor_facts.h"
 
-// The sides must be found equal on INSTANCES instances, and on more when a rule is left
-// out because of the result.
+// The sides of a rule must be found equal on INSTANCES instances, and on more when a rule
+// of the set is left out because of the result.
 enum {
   DRAWS = 600,
   MOST_DRAWS = 20 * DRAWS,
@@ -24,16 +24,17 @@ enum {
   MAX_ROOTS = 16
 };
 
-/// Selects the rules of a stage by their operators: only operators of the rule, also
-/// operators that split and join values, or any operators.
+/// Selects the rules that a stage may use: with operators of the tested rule only, also
+/// with operators that split and join values, or with any operators.
 typedef enum stage_filter {
   OWN_OPERATORS,
   RELATED_OPERATORS,
   ANY_OPERATORS
 } stage_filter;
 
-/// The rules of a stage and its limits. Rules with other operators seldom help and fill
-/// the e-graph, so they come later. Generated sets of rules are large.
+/// A stage of the test whether rules imply a rule: its rules and limits. Rules with
+/// other operators seldom help and fill the e-graph, so they come later. Generated sets
+/// are large.
 typedef struct stage {
   bool is_exploring, is_of_sets;
   stage_filter filter;
@@ -85,7 +86,7 @@ egraph_status eg_implied_checker_copy(eg_implied_checker *checker,
 
 // ---- instances ------------------------------------------------------------------------
 
-/// The variables of an instance: its tensors and the values of its other variables.
+/// An instance of the tested rule: its tensors and the values of its other variables.
 typedef struct sample {
   uint32_t merit;
   eg_verify_leaf *leaves; // [var_count]
@@ -108,7 +109,7 @@ typedef struct check {
 
 EG_OWNER_DEFINE_STATIC(check, (eg_arena, arena))
 
-/// Marks variables from which the left side computes kernels of convolutions.
+/// Marks variables of the rule from which the left side computes kernels of convolutions.
 static void mark_kernels(check *c) {
   const eg_rule *rule = c->rule;
   for (uint32_t i = rule->pattern_term_count; i-- > 0;) {
@@ -128,9 +129,9 @@ static void mark_kernels(check *c) {
   }
 }
 
-/// Returns how good an instance is: the number of distinct sizes above 1 of its float64
-/// tensors, plus one if it has any. Instances of other types are worse; they serve rules
-/// without float64. 0 when a tensor is empty.
+/// Returns how good an instance is as evidence: the number of distinct sizes above 1 of
+/// its float64 tensors, plus one if it has any. Instances of other types are worse; they
+/// serve rules without float64. 0 when a tensor is empty.
 static uint32_t merit_of(const eg_verify_instance *instance) {
   const eg_rule *rule = instance->rule;
   int64_t sizes[MAX_DISTINCT];
@@ -162,7 +163,7 @@ static egraph_status keep_value(check *c, const eg_rule_value *from, eg_rule_val
   return EGRAPH_OK;
 }
 
-/// Copies the attributes of an instance, including those that the pattern leaves
+/// Copies the attributes of an instance's operator, also those that the pattern leaves
 /// open (`_`).
 static egraph_status keep_attrs(check *c, const eg_attrs *from, eg_attrs *to) {
   eg_attr *slots;
@@ -191,7 +192,7 @@ static egraph_status keep_sample(check *c, const eg_verify_instance *instance,
   return EGRAPH_OK;
 }
 
-/// Keeps the best samples in order.
+/// Inserts an instance into the list of the best instances, in order.
 static egraph_status offer_sample(check *c, const eg_verify_instance *instance) {
   uint32_t merit = merit_of(instance), at = c->sample_count;
   while (at > 0 && c->samples[at - 1].merit < merit)
@@ -271,8 +272,8 @@ static egraph_status build_instance(trial *t) {
   return EGRAPH_OK;
 }
 
-/// Updates facts and classes of built terms: facts move when nodes are added, and
-/// saturation unites classes.
+/// Updates facts and classes of the right side's terms: facts move when nodes are added,
+/// and saturation unites classes.
 static void refresh(trial *t, uint32_t end) {
   const eg_engine *engine = eg_tensor_egraph_engine_of(t->egraph);
   for (uint32_t i = 0; i < end; i++) {
@@ -282,7 +283,7 @@ static void refresh(trial *t, uint32_t end) {
   }
 }
 
-/// Adds the left side of the instance; names of its parts then refer to classes.
+/// Adds the left side of the instance to the e-graph; names then refer to classes.
 static egraph_status add_left(trial *t) {
   const eg_rule *rule = t->check->rule;
   for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
@@ -303,7 +304,7 @@ static egraph_status add_left(trial *t) {
   return EGRAPH_OK;
 }
 
-/// Adds the terms [first, end) of the right side, one by one.
+/// Adds terms [first, end) of the right side to the e-graph, one by one.
 static egraph_status add_right_terms(trial *t, uint32_t first, uint32_t end,
                                      bool *out_ok) {
   const eg_rule *rule = t->check->rule;
@@ -351,8 +352,8 @@ static egraph_status saturate_trial(trial *t) {
   return status;
 }
 
-/// Saturates an instance. *out_level: 0 when the left side reaches the right one, 1 when
-/// both meet, 2 otherwise.
+/// Saturates the e-graph of one instance. *out_level: 0 when rewriting the left side
+/// reaches the right side, 1 when both sides meet, 2 otherwise.
 static egraph_status run_trial(trial *t, uint32_t most, uint32_t *out_level) {
   const eg_rule *rule = t->check->rule;
   bool ok;
@@ -385,7 +386,7 @@ static egraph_status try_sample(check *c, const sample *s, uint32_t most,
 
 // ---- which rules ----------------------------------------------------------------------
 
-/// Runs all samples and returns the worst level.
+/// Tests all instances; *out_level is the worst level of run_trial.
 static egraph_status try_samples(check *c, uint32_t *out_level) {
   *out_level = c->sample_count == 0 ? 2 : 0;
   for (uint32_t i = 0; i < c->sample_count && *out_level < 2; i++) {
@@ -396,8 +397,8 @@ static egraph_status try_samples(check *c, uint32_t *out_level) {
   return EGRAPH_OK;
 }
 
-/// Removes the rules [first, end) of the list if the sides of the first instance stay
-/// equal without them.
+/// Removes rules [first, end) from the list if the sides of the first instance are still
+/// found equal without them.
 static egraph_status leave_out(check *c, uint32_t level, eg_u32s *list, size_t first,
                                size_t end) {
   uint32_t reached;
@@ -438,7 +439,7 @@ static egraph_status list_useful(check *c, uint32_t level, eg_u32s *list) {
   return EGRAPH_OK;
 }
 
-/// Appends the names of rules none of which can be left out.
+/// Appends the names of a minimal set of rules that make the sides equal.
 static egraph_status name_rules(check *c, uint32_t level, eg_text *names) {
   EG_LOCAL(eg_u32s, list, c->arena.alloc);
   EG_TRY(list_useful(c, level, &list));

@@ -6,7 +6,7 @@
 
 #include "rewrites/lab/basis/owned.h"
 
-// The ways in which a rule can be implied, the strongest first: id, words of reports.
+// How a rule can be implied by other rules, the strongest first: id, words of reports.
 #define EG_IMPLIED_LIST(X)                                                               \
   X(EG_IMPLIED_BY_DEFAULT, "on by default")                                              \
   X(EG_IMPLIED_BY_DEFAULT_MEETING, "on by default, from both sides")                     \
@@ -15,7 +15,7 @@
 #define EG_IMPLIED_ENUM(id, words) id,
 typedef enum eg_implied { EG_IMPLIED_LIST(EG_IMPLIED_ENUM) EG_IMPLIED_NOT } eg_implied;
 #undef EG_IMPLIED_ENUM
-/// Returns the words of a way, or NULL for EG_IMPLIED_NOT.
+/// Returns the words of reports, such as "on by default", or NULL for EG_IMPLIED_NOT.
 const char *eg_implied_words(eg_implied how);
 
 /// Rules that may imply other rules. Rules of every class are used, also of classes that
@@ -31,13 +31,12 @@ void eg_implied_checker_init(eg_implied_checker *checker, egraph_allocator alloc
 void eg_implied_checker_deinit(eg_implied_checker *checker);
 /// Fills the checker with the shipped rules.
 egraph_status eg_implied_checker_load(eg_implied_checker *checker);
-/// Fills the checker with a copy of these rules; uses all of them, even those
-/// switched off.
+/// Fills the checker with a copy of `rules`, including the rules that are switched off.
 egraph_status eg_implied_checker_copy(eg_implied_checker *checker, const eg_rules *rules);
-/// Checks instances of a rule (of any set); kernels of convolutions are weights.
-/// `names` (overwritten) gets the shipped rules that the first instance needs: without
-/// any one of them the sides are not found equal. Equal seeds give equal answers. Fails
-/// with EGRAPH_E_MEMORY.
+/// Decides whether the checker's rules imply a rule (of any set), on instances in which
+/// kernels of convolutions are weights. `names` (overwritten) gets the shipped rules that
+/// the first instance needs: without any one of them the sides are not found equal. Equal
+/// seeds give equal answers. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_implied_check(const eg_implied_checker *checker, const eg_rule *rule,
                                eg_implied *out, eg_text *names);
 

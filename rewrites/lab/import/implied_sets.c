@@ -14,7 +14,7 @@
 
 // ---- the smallest set -----------------------------------------------------------------
 
-/// A rule form: one or two directions, stored one after the other.
+/// A rule of the set with its one or two directions, stored one after the other.
 typedef struct form {
   uint32_t first, count;
   uint32_t size; // number of terms
@@ -52,7 +52,7 @@ static void use(minimizer *m, const form *f, bool is_used) {
     m->checker.is_default[f->first + i] = is_used;
 }
 
-/// Drops the form if the rules in use, without it, imply each of its directions.
+/// Drops a rule from the set if the remaining rules imply each of its directions.
 static egraph_status try_drop(minimizer *m, form *f) {
   EG_LOCAL(eg_text, names, m->arena.alloc);
   use(m, f, false);
@@ -70,7 +70,7 @@ static egraph_status try_drop(minimizer *m, form *f) {
   return EGRAPH_OK;
 }
 
-/// Orders large forms first; among forms of equal size, the later form first.
+/// Orders large rules first; among rules of equal size, the later rule first.
 static int compare_sizes(const void *a, const void *b) {
   const form *x = *(form *const *)a, *y = *(form *const *)b;
   if (x->size != y->size) return x->size < y->size ? 1 : -1;
@@ -161,7 +161,7 @@ static void note_operators(finder *f) {
   }
 }
 
-/// True when the rule reads the number of a splat.
+/// True when the rule reads the number that fills a constant tensor (splat).
 static bool has_constants(const eg_rule *rule) {
   for (uint32_t i = 0; i < rule->expr_count; i++)
     if (rule->exprs[i].form == EG_RULE_EXPR_CALL &&
@@ -183,7 +183,7 @@ static bool computes_attributes(const eg_rule *rule) {
   return false;
 }
 
-/// Returns the first reason why the other sets may not imply a rule.
+/// Returns the first reason why a rule may not be implied by the other sets.
 static const char *reason_of(const finder *f, const eg_rule *rule) {
   if (rule->move_count != 0) return "parallel operators";
   for (uint32_t i = 0; i < rule->term_count; i++)

@@ -6,7 +6,7 @@
 
 #include "rewrites/language/rules.h"
 
-// Outcomes of a substitution: id, words.
+// Outcomes of importing a substitution: id, words.
 #define EG_IMPORT_LIST(X)                                                                \
   X(EG_IMPORT_TESTED, "tested")       /* it holds on random instances; added */          \
   X(EG_IMPORT_GUARDED, "holds-if")    /* it holds under a guard; added with that */      \

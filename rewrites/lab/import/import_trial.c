@@ -69,7 +69,7 @@ egraph_status eg_import_decide(eg_importer *in, eg_import_outcome outcome,
   return eg_text_append(&in->detail, detail);
 }
 
-/// Fails only because of another rule: the text was already read once.
+/// Fails only because of another rule: the text of the rule was already read once.
 egraph_status eg_import_add(eg_importer *in, eg_import_outcome outcome) {
   uint32_t count = eg_rules_count(in->rules), implied = eg_rules_implied_count(in->rules);
   bool verified = eg_rules_set_verified(in->rules, false); // the trial has verified it

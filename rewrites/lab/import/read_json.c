@@ -45,7 +45,7 @@ typedef struct result_record {
 
 // ---- values ---------------------------------------------------------------------------
 
-/// Reads a name of the table; -1 for another name.
+/// Reads a name and returns its number in the table `names`; -1 for an unknown name.
 static egraph_status read_name(eg_json_fields_reader *reader, const json_name *names,
                                size_t count, int32_t *out) {
   const char *text;

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/import/substitution.h"
 
-/// A range of bytes of the file: a message.
+/// The bytes of one message in a protocol buffer file.
 typedef struct span {
   const unsigned char *at, *end;
 } span;
@@ -77,7 +77,8 @@ static bool add_op(span message, eg_substitution *rule, eg_subst_side *side) {
          eg_subst_add_op(rule, side, &op);
 }
 
-/// Reads a result: fields 1, 3 are the left operator and its output, 2, 4 the right ones.
+/// Reads a result of a substitution: fields 1 and 3 are the left operator and its output,
+/// fields 2 and 4 the right ones.
 static bool add_result(span message, eg_substitution *inout) {
   int32_t n[4] = {0, 0, 0, 0};
   if (!read_numbers(message, n, 4)) return false;

@@ -15,7 +15,7 @@ typedef struct text_op {
   const char *name;
   int32_t kind;
   uint32_t operands, least; // numbers of operands, and of number arguments at least
-  // Parameters that the numbers set, in order; ends with 0, which is never one of them.
+  // Parameters that the text's numbers set, in order; ends with 0, which is never set.
   int32_t parameters[MAX_NUMBERS];
 } text_op;
 
@@ -66,7 +66,7 @@ typedef struct text_reader {
   eg_subst_side *side;
 } text_reader;
 
-/// A number or a tensor.
+/// An argument of an operator in the text: a number or a tensor.
 typedef struct text_term {
   bool is_number;
   int32_t number;
@@ -117,7 +117,7 @@ static egraph_status read_whole(text_reader *r, int32_t *out) {
 
 // ---- terms ----------------------------------------------------------------------------
 
-/// Adds an operator, or shares an equal one.
+/// Adds an operator to the side, or returns an equal one that the side has.
 static egraph_status add_op(text_reader *r, const eg_subst_op *op, int32_t output,
                             text_term *out) {
   uint32_t at = 0;
@@ -150,8 +150,8 @@ static egraph_status read_arguments(text_reader *r, uint32_t depth, bool has_com
   return EGRAPH_OK;
 }
 
-/// Ends a part of a split, which is written as `split_0(axis, x)`, or as split_0 of
-/// a split.
+/// Ends the reading of a part of a split, which is written as `split_0(axis, x)`, or as
+/// split_0 of a split.
 static egraph_status end_part(text_reader *r, eg_subst_op *op, int32_t output,
                               const int32_t *numbers, uint32_t count, text_term *out) {
   if (op->input_count != 1 || count > 1)
@@ -303,8 +303,8 @@ static eg_subst_tensor moved(eg_subst_tensor tensor, const int32_t *places) {
   return tensor;
 }
 
-/// Adds the operators of another side, equal operators once; returns the result
-/// among them.
+/// Adds the operators of another substitution's side, equal operators once; returns the
+/// result among them.
 static eg_subst_tensor join_side(eg_substitution *into, eg_subst_side *side,
                                  const eg_subst_side *other) {
   int32_t places[EG_SUBST_OPS];

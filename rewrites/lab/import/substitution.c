@@ -70,7 +70,7 @@ bool eg_subst_side_has(const eg_subst_side *side, uint32_t results, int32_t vari
   return false;
 }
 
-/// True when a result of the rule needs the operator.
+/// True when a result of the side depends on operator `op`.
 bool eg_subst_side_needs(const eg_subst_side *side, uint32_t results, uint32_t op) {
   bool reached[EG_SUBST_OPS] = {false};
   assert(op < side->op_count);

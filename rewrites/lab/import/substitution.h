@@ -1,4 +1,4 @@
-// A published substitution: two sides that compute the same results, as its file has it.
+// A published substitution as its file has it: two graphs that compute the same results.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_IMPORT_SUBSTITUTION_H
 #define EG_REWRITES_IMPORT_SUBSTITUTION_H
@@ -6,15 +6,15 @@
 #include "base/text.h"
 #include "base/vec.h"
 
-// Larger substitutions are read and get the verdict "too large".
+// Limits; larger substitutions are read and get the verdict "too large".
 enum {
   EG_SUBST_OPS = 24,    // operators of a side
   EG_SUBST_TENSORS = 8, // operands of an operator, results of a substitution
   EG_SUBST_PARAMETERS = 18
 };
 
-// Operators, by their numbers in protocol buffer files. FlexFlow's own operators, whose
-// numbers TASO uses for others, are 100 higher (subst_ops.def).
+// Kinds of operators, by their numbers in protocol buffer files. FlexFlow's own
+// operators, whose numbers TASO uses for others, are 100 higher (subst_ops.def).
 typedef enum eg_subst_kind {
 #define EG_SUBST_OP(ID, NUMBER, WORDS, JSON) EG_SUBST_##ID = NUMBER,
 #include "rewrites/lab/import/subst_ops.def"
@@ -28,7 +28,7 @@ typedef enum eg_subst_parameter {
 #undef EG_SUBST_PM
 } eg_subst_parameter;
 
-// Values of parameters.
+// Values of operator parameters in substitution files.
 enum { EG_SUBST_SAME = 0, EG_SUBST_VALID = 1 }; // PAD
 enum {
   EG_SUBST_ACT_NONE = 0,
@@ -37,7 +37,7 @@ enum {
   EG_SUBST_ACT_TANH
 };
 
-/// A tensor of a side: result `output` of the operator `op`; op < 0: the variable -op.
+/// A tensor of a substitution: result `output` of operator `op`; op < 0: variable -op.
 typedef struct eg_subst_tensor {
   int32_t op, output;
 } eg_subst_tensor;
@@ -62,14 +62,14 @@ typedef struct eg_substitution {
   bool is_too_large;
 } eg_substitution;
 
-/// Returns the name, "conv2d" and so on; for an unknown number, "operator 99"
-/// in `buffer`.
+/// Returns the name of a kind of operator, "conv2d" and so on; for an unknown number,
+/// "operator 99" in `buffer`.
 const char *eg_subst_kind_name(int32_t kind, char buffer[32]);
 // ---- for readers of files ------------------------------------------------------------
 
-/// Sets a parameter; does nothing unless it is in 0 .. EG_SUBST_PARAMETERS - 1.
+/// Sets a parameter of an operator; ignores numbers outside 0 .. EG_SUBST_PARAMETERS - 1.
 void eg_subst_set(eg_subst_op *op, int32_t parameter, int32_t value);
-/// Adds an operand; returns false when there are too many.
+/// Adds an operand to an operator; returns false when there are too many.
 bool eg_subst_add_input(eg_subst_op *op, eg_subst_tensor input);
 /// Adds an operator to a side of the substitution. Returns false when one of its operands
 /// does not come first. Beyond the limit, marks the substitution as too large.
@@ -81,9 +81,9 @@ bool eg_subst_is_complete(const eg_substitution *subst);
 
 // ---- for readers of sides -------------------------------------------------------------
 
-/// True when the variable is an operand of an operator of the side, or a result.
+/// True when the variable is a result of the side, or an operand of one of its operators.
 bool eg_subst_side_has(const eg_subst_side *side, uint32_t results, int32_t variable);
-/// True when a result needs the operator.
+/// True when a result of the side depends on operator `op`.
 bool eg_subst_side_needs(const eg_subst_side *side, uint32_t results, uint32_t op);
 
 /// Overwrites `out` with one text for all substitutions that are equal up to the names of
@@ -112,7 +112,7 @@ typedef enum eg_subst_origin {
   EG_SUBST_FROM_TENSAT, // texts
   EG_SUBST_ORIGINS
 } eg_subst_origin;
-/// Returns "TASO (SOSP'19)" and so on, for the source of a rule.
+/// Returns "TASO (SOSP'19)" and so on, the text that a rule names as its source.
 const char *eg_subst_origin_words(eg_subst_origin origin);
 /// Returns "taso" and so on, the prefix of rule names.
 const char *eg_subst_origin_prefix(eg_subst_origin origin);

@@ -59,7 +59,7 @@ static bool is_from_to(int32_t value, int32_t least, int32_t most) {
   return value >= least && value <= most;
 }
 
-/// Returns the reason why an operator has no meaning, or NULL.
+/// Returns the reason why the library cannot express an operator of a file, or NULL.
 static const char *fault_of(const eg_subst_op *op, char buffer[96]) {
   const op_shape *shape = op_shape_of(op->kind);
   const int32_t *p = op->parameter;
@@ -123,7 +123,7 @@ static bool add_variables(eg_tensor_form *form, const eg_subst_side *side) {
   return true;
 }
 
-/// Returns the index of a variable of the file, which the form must have.
+/// Returns the index in `form` of a variable of the file; the variable must exist.
 static uint32_t find_variable(const eg_tensor_form *form, int32_t variable) {
   uint32_t i = 0;
   assert(form->variable_count > 0);
@@ -236,8 +236,8 @@ static void rank_op(eg_tensor_form *form, const eg_subst_side *side, uint32_t in
   }
 }
 
-/// Assumes matrices for concatenations whose rank the file does not determine: they were
-/// found on matrices.
+/// Assumes rank 2 for concatenations whose rank the file does not determine: such
+/// substitutions were found on matrices.
 static void assume_matrices(eg_tensor_form *form, const eg_subst_side *side,
                             rank_state *state) {
   for (uint32_t i = 0; i < side->op_count; i++) {
@@ -278,7 +278,7 @@ bool eg_tensor_form_flip(eg_tensor_form *form) {
 
 // ---- freedoms of a form ---------------------------------------------------------------
 
-/// Marks variables that are part of a kernel of a convolution.
+/// Marks variables from which the kernel of a convolution is made.
 static void mark_kernels(eg_tensor_form *form, const eg_subst_side *side) {
   bool is_part[EG_SUBST_OPS] = {false};
   for (uint32_t i = side->op_count; i-- > 0;)

@@ -14,7 +14,7 @@
 
 enum { EG_FORM_VARIABLES = 16, EG_FORM_GUARDS = 96, EG_FORM_UNKNOWN = -1 };
 
-// Attributes that can be made general, in the order in which they are tried: id, words.
+// How a substitution's attributes can be generalized, in the order of trial: id, words.
 #define EG_FREEDOM_LIST(X)                                                               \
   X(EG_FREE_ENLARGE, "kernels are enlarged by an even number") /* one operator for it */ \
   X(EG_FREE_GROUP, "groups as on the left")                                              \
@@ -44,7 +44,8 @@ typedef enum eg_guard_kind {
   EG_GUARD_NO_GROUPS      // all convolutions have one group
 } eg_guard_kind;
 
-/// A condition of a closed list. Convolutions are numbered as operators of the left side.
+/// A condition that may be added to an imported rule. Convolutions are numbered as
+/// operators of the left side.
 typedef struct eg_guard {
   eg_guard_kind kind;
   uint32_t a, b;
@@ -68,17 +69,17 @@ typedef struct eg_tensor_form {
   egraph_math math;
 } eg_tensor_form;
 
-/// Reads the substitution (kept by reference). Returns NULL, or the reason why the
-/// library has no operators for it; `buffer` holds names in that reason.
+/// Reads a substitution (kept by reference) into *out. Returns NULL, or the reason why
+/// the library has no operators for it; `buffer` holds names in that reason.
 const char *eg_tensor_form_read(const eg_substitution *subst, eg_tensor_form *out,
                                 char buffer[96]);
-/// Exchanges the sides; call it before freedoms are taken and guards found. Returns
-/// false, without a change, when the right side cannot be a left side: it is a bare
-/// variable, or lacks a variable of the left side.
+/// Exchanges the sides; call it before attributes are generalized and guards found.
+/// Returns false, without a change, when the right side cannot be a left side: it is a
+/// bare variable, or lacks a variable of the left side.
 bool eg_tensor_form_flip(eg_tensor_form *form);
 int8_t eg_tensor_form_rank(const eg_tensor_form *form, const eg_subst_side *side,
                            eg_subst_tensor tensor);
-/// Lists the guards to try, weakest first; at most EG_FORM_GUARDS.
+/// Lists conditions to try as guards of a rule, weakest first; at most EG_FORM_GUARDS.
 uint32_t eg_tensor_form_guards(const eg_tensor_form *form, eg_guard *out);
 
 // ---- text (tensor_text.c) -----------------------------------------------------------
@@ -89,7 +90,7 @@ uint32_t eg_tensor_form_guards(const eg_tensor_form *form, eg_guard *out);
 egraph_status eg_tensor_form_write(const eg_tensor_form *form, const char *name,
                                    const char *source, eg_text *text,
                                    const char **out_fault);
-/// Appends a guard as a condition of the rule language.
+/// Appends a guard of an imported rule as a condition of the rule language.
 egraph_status eg_guard_write(const eg_tensor_form *form, const eg_guard *guard,
                              eg_text *text);
 

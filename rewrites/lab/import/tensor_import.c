@@ -16,8 +16,7 @@
 #include <stdio.h>
 
 // NAMED_GUARDS: guards that are tried in pairs. GUARD_INSTANCES: instances on which a
-// guard is found. At least one of GUARD_SHARE instances must satisfy a condition that
-// is found.
+// guard is found. At least one of GUARD_SHARE instances must satisfy the guard.
 enum { NAMED_GUARDS = 16, GUARD_INSTANCES = 24, GUARD_SHARE = 4 };
 
 typedef struct attempt {
@@ -70,7 +69,7 @@ static egraph_status try_form(attempt *a, uint32_t instances, uint64_t seed,
 
 // ---- guards ---------------------------------------------------------------------------
 
-/// Tries a guard on few instances, then confirms it on many.
+/// Tests the rule with its guard on few instances, then confirms it on many.
 static egraph_status holds_guarded(attempt *a, bool *out) {
   eg_import_trial trial;
   EG_TRY(try_form(a, GUARD_INSTANCES, 1, &trial));
@@ -80,16 +79,16 @@ static egraph_status holds_guarded(attempt *a, bool *out) {
   return EGRAPH_OK;
 }
 
-/// Rejects guards on tensors filled with one number: rules of these files are
-/// about shapes.
+/// Accepts guards except those on tensors filled with one number: rules of these files
+/// are about shapes.
 static egraph_status is_of_shapes(void *user, const char *guard, bool *out) {
   (void)user;
   *out = strstr(guard, "(splat") == NULL;
   return EGRAPH_OK;
 }
 
-/// Finds a condition of the general list (rewrites/lab/guards) for the current form of
-/// the rule.
+/// Finds a condition under which the current form of the rule holds, in the general list
+/// of rewrites/lab/guards.
 static egraph_status find_condition(attempt *a, bool *out_found) {
   eg_importer *in = a->in;
   const char *fault;
@@ -143,8 +142,8 @@ static egraph_status generalize(attempt *a, uint32_t first, uint32_t end) {
   return EGRAPH_OK;
 }
 
-/// Finds the strictest class in which the rule holds, and writes its text with
-/// that class.
+/// Finds the strictest class (exact, associative, fast) in which the rule holds, and
+/// writes the rule with that class.
 static egraph_status find_class(attempt *a, eg_import_trial *out) {
   static const egraph_math classes[] = {EGRAPH_MATH_EXACT, EGRAPH_MATH_ASSOCIATIVE,
                                         EGRAPH_MATH_FAST};
@@ -170,7 +169,7 @@ static egraph_status describe_form(attempt *a, eg_text *out) {
   return eg_text_status(out);
 }
 
-/// Checks whether rules imply the rule with its first freedoms only.
+/// Checks whether other rules imply this rule with only the first attributes generalized.
 static egraph_status check_implied(attempt *a, eg_implied *out, eg_text *names) {
   EG_LOCAL(eg_rules_own, trial, a->in->alloc);
   eg_import_trial held;

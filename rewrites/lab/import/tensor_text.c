@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-// Largest length of a text: shared terms are written in full and may be many.
+// Largest length of a rule's text: shared terms are written in full and may be many.
 enum { MAX_TEXT = 1 << 14 };
 
 typedef struct writer {
@@ -40,7 +40,7 @@ static bool is_constant_op(int32_t kind) {
 
 // ---- constants ------------------------------------------------------------------------
 
-/// The use of a constant, which determines its size.
+/// An operator's operand that is a constant tensor; the operator determines its size.
 typedef struct use {
   bool is_known;
   eg_subst_tensor sibling, convolved, multiplied;
@@ -48,7 +48,7 @@ typedef struct use {
   uint32_t place; // position of the constant in the product: 0 or 1
 } use;
 
-/// Follows the constant to the operator that determines its size.
+/// Finds the operator that reads a constant tensor and so determines its size.
 static use use_of(const writer *w, int32_t constant) {
   use found = {.is_known = false};
   for (int32_t i = constant + 1; i < (int32_t)w->side->op_count; i++) {
@@ -87,7 +87,7 @@ static use use_of(const writer *w, int32_t constant) {
 
 static egraph_status write_dim(writer *w, eg_subst_tensor tensor, int32_t axis);
 
-/// Appends two sizes, with a blank between them.
+/// Appends the sizes of two tensors along dimensions i and k, with a blank between them.
 static egraph_status write_two_dims(writer *w, const char *head, eg_subst_tensor a,
                                     int32_t i, eg_subst_tensor b, int32_t k,
                                     const char *tail) {
@@ -98,7 +98,7 @@ static egraph_status write_two_dims(writer *w, const char *head, eg_subst_tensor
   return eg_text_append(w->text, tail);
 }
 
-/// Returns the first operand that has the size of the result.
+/// Returns the first operand of an operator that has the size of its result.
 static eg_subst_tensor sized_operand(const writer *w, const eg_subst_op *op) {
   const eg_subst_op *first = op_of(w, op->inputs[0]);
   bool is_two = op->kind == EG_SUBST_ADD || op->kind == EG_SUBST_MUL;
@@ -134,8 +134,8 @@ static egraph_status write_variable_dim(writer *w, eg_subst_tensor tensor, int32
   return eg_text_printf(w->text, "%" PRId32 ")", rank == 2 ? axis - 2 : axis);
 }
 
-/// Finds the sizes of the halves of a split: the parts last joined along its axis, or
-/// equal halves.
+/// Finds tensors with the sizes of the two parts of a split: the operands last joined
+/// along its axis, or equal halves.
 static bool find_halves(const writer *w, eg_subst_tensor tensor, int32_t axis,
                         eg_subst_tensor halves[2], int32_t *out_axis) {
   for (const eg_subst_op *op = op_of(w, tensor); op != NULL; op = op_of(w, tensor)) {
@@ -189,8 +189,8 @@ static egraph_status write_op_dim(writer *w, eg_subst_tensor tensor, int32_t axi
   return write_dim(w, sized_operand(w, op), axis);
 }
 
-// Writes a size. The depth is limited because two constants may determine each
-// other's size.
+// Writes the size of a tensor along an axis. The depth is limited because two constants
+// may determine each other's size.
 static egraph_status write_dim(writer *w, eg_subst_tensor tensor, int32_t axis) {
   int8_t rank = eg_tensor_form_rank(w->form, w->side, tensor);
   if (w->depth == 2 * EG_SUBST_OPS)
@@ -256,8 +256,8 @@ static egraph_status write_act(writer *w, const eg_subst_op *op) {
   return eg_text_append(w->text, acts[act]);
 }
 
-/// Writes a group count. Files do not have it: it is the channels of the image divided by
-/// the channels of a kernel.
+/// Writes the group count of a convolution. Files do not have it: it is the channels of
+/// the image divided by the channels of the kernel.
 static egraph_status write_group(writer *w, uint32_t index) {
   const eg_subst_op *op = &w->side->ops[index];
   bool is_one = false;
@@ -293,8 +293,8 @@ static egraph_status write_axis(writer *w, eg_subst_tensor self) {
   return eg_text_printf(w->text, " :axis %d", is_from_end ? axis - rank : axis);
 }
 
-/// Pads a kernel with zeros on both sides; if their number is odd, one zero more follows
-/// the kernel.
+/// Pads a kernel with zeros on both sides; if the number of zeros is odd, one more
+/// follows the kernel.
 static egraph_status write_enlarge(writer *w, const eg_subst_op *op) {
   int32_t size[2] = {op->parameter[EG_SUBST_PM_KERNEL_H],
                      op->parameter[EG_SUBST_PM_KERNEL_W]};
@@ -335,7 +335,7 @@ static egraph_status write_one(writer *w, int32_t index) {
   return eg_text_append(w->text, ")");
 }
 
-/// Writes "(conv :strides [1 1]", and so on.
+/// Writes the beginning of an operator: "(conv :strides [1 1]", and so on.
 static egraph_status write_tensor_head(writer *w, eg_subst_tensor self) {
   const eg_subst_op *op = op_of(w, self);
   switch (op->kind) {
@@ -392,7 +392,7 @@ static bool is_operand_of_sum(const writer *w, int32_t index) {
   return false;
 }
 
-// Writes a tensor. The recursion is at most EG_SUBST_OPS deep: operands precede
+// Writes a tensor as a term. The recursion is at most EG_SUBST_OPS deep: operands precede
 // their users.
 static egraph_status write_tensor(writer *w, eg_subst_tensor tensor) {
   if (has_ended(w)) return EGRAPH_OK;
@@ -439,7 +439,7 @@ static void write_ranks(writer *w) {
   }
 }
 
-/// True when conditions can name the operand of a sum.
+/// True when conditions can name the tensor, an operand of a sum.
 static bool can_name(const writer *w, eg_subst_tensor tensor) {
   const eg_subst_op *op = op_of(w, tensor);
   return op == NULL || (is_left(w) && op->kind != EG_SUBST_SPLIT);
@@ -450,7 +450,8 @@ static void write_name(writer *w, eg_subst_tensor tensor) {
                  tensor.op < 0 ? -tensor.op : tensor.op);
 }
 
-/// Writes " (= size size)", unless the equality is trivial or cannot be expressed.
+/// Writes the condition " (= size size)" on a dimension of two tensors, unless it is
+/// trivial or cannot be expressed.
 static void write_same_dim(writer *w, eg_subst_tensor a, eg_subst_tensor b, int32_t dim) {
   size_t start = w->text->chars.len;
   const char *fault = w->fault;

@@ -15,7 +15,7 @@
 
 // ---- text ---------------------------------------------------------------------------
 
-// Largest length of a text: shared terms are written in full and may be many.
+// Largest length of a rule's text: shared terms are written in full and may be many.
 enum { MAX_TEXT = 1 << 14 };
 
 typedef struct writer {
@@ -32,8 +32,8 @@ static bool is_parallel(const eg_subst_op *op) {
   return op->kind >= EG_SUBST_PARTITION && op->kind <= EG_SUBST_REDUCE;
 }
 
-/// Returns the reason why an operator has no meaning, or NULL. Dimensions of tiles are 0,
-/// 1, 2 and are equivalent.
+/// Returns the reason why an operator has no meaning on a mesh (or as tiles), or NULL.
+/// Dimensions of tiles are 0, 1, 2 and are equivalent.
 static const char *fault_of(const eg_subst_op *op, bool as_tiles) {
   int32_t dim = op->parameter[EG_SUBST_PM_PARALLEL_DIM],
           axis = op->parameter[EG_SUBST_PM_AXIS];
@@ -96,19 +96,20 @@ static uint32_t parallel_before(const writer *w, const eg_subst_side *side, int3
 static egraph_status write_tensor(writer *w, const eg_subst_side *side,
                                   eg_subst_tensor tensor);
 
-/// A tensor of a side.
+/// A tensor of a side of the substitution, whose size is written.
 typedef struct sized {
   const eg_subst_side *side;
   eg_subst_tensor tensor;
 } sized;
 
-/// Returns the first of the dimensions copies, rows, columns that tensors have.
+/// Returns the first of the dimensions copies, rows, columns that the rule's
+/// tensors have.
 static int first_dim(const writer *w) { return w->form->as_tiles ? 0 : 1; }
 
 static egraph_status write_dim(writer *w, const eg_subst_side *side,
                                eg_subst_tensor tensor, int dim);
 
-/// Appends a dimension of two tensors, with a blank between them.
+/// Appends the size of two tensors along a dimension, with a blank between them.
 static egraph_status write_two_dims(writer *w, const char *head, sized a, sized b,
                                     int dim, const char *tail) {
   eg_text_append(w->text, head);
@@ -170,7 +171,7 @@ static egraph_status write_parallel(writer *w, const eg_subst_side *side, int32_
   return eg_text_append(w->text, is_second ? " :axis b" : " :axis a");
 }
 
-/// Writes "(matmul :transB 1", and so on.
+/// Writes the beginning of an operator: "(matmul :transB 1", and so on.
 static egraph_status write_unity_head(writer *w, const eg_subst_side *side,
                                       eg_subst_tensor tensor) {
   const eg_subst_op *op = &side->ops[tensor.op];
@@ -190,7 +191,7 @@ static egraph_status write_unity_head(writer *w, const eg_subst_side *side,
   }
 }
 
-/// Writes half of an operand along a dimension.
+/// Writes one half (by `index`) of an operand along a dimension.
 static egraph_status write_half(writer *w, const eg_subst_side *side, eg_subst_tensor of,
                                 int dim, int index) {
   EG_TRY(
@@ -222,7 +223,7 @@ static egraph_status write_tiles(writer *w, const eg_subst_side *side,
   return eg_text_append(w->text, ")");
 }
 
-// Writes a tensor. The recursion is at most EG_SUBST_OPS deep: operands precede
+// Writes a tensor as a term. The recursion is at most EG_SUBST_OPS deep: operands precede
 // their users.
 static egraph_status write_tensor(writer *w, const eg_subst_side *side,
                                   eg_subst_tensor tensor) {
@@ -248,7 +249,7 @@ static void write_side(writer *w, const char *clause, const eg_subst_side *side)
   eg_text_append(w->text, ")");
 }
 
-/// Writes " (= size size)" for both dimensions, unless the equality is trivial.
+/// Writes the condition " (= size size)" for each dimension unless it is trivial.
 static void write_same_shape(writer *w, sized a, sized b) {
   for (int dim = 0; dim + first_dim(w) < 3; dim++) {
     size_t start = w->text->chars.len;
@@ -267,8 +268,8 @@ static void write_same_shape(writer *w, sized a, sized b) {
   }
 }
 
-/// Requires equal shapes for operands of sums and products: in these files nothing
-/// is broadcast.
+/// Writes conditions that operands of sums and products have equal shapes: in these files
+/// nothing is broadcast.
 static void write_same_operands(writer *w, const eg_subst_side *side) {
   for (uint32_t i = 0; i < side->op_count; i++) {
     const eg_subst_op *op = &side->ops[i];
@@ -277,8 +278,8 @@ static void write_same_operands(writer *w, const eg_subst_side *side) {
   }
 }
 
-/// Requires equal numbers of copies of operand and weight: each copy is a product of
-/// its own.
+/// Writes conditions that operand and weight have equal numbers of copies: each copy is a
+/// separate product.
 static void write_same_copies(writer *w, const eg_subst_side *side) {
   for (uint32_t i = 0; i < side->op_count && w->form->as_tiles; i++) {
     const eg_subst_op *op = &side->ops[i];
@@ -352,7 +353,7 @@ egraph_status eg_unity_write(const eg_substitution *rule, uint32_t number,
 
 enum { MAX_PARALLEL = 8, TILE_INSTANCES = 24 };
 
-/// Moves to the next choice of axes; returns false after the last.
+/// Moves to the next choice of mesh axes of the operators; returns false after the last.
 static bool next_axes(eg_unity_form *form, uint32_t count) {
   if (count < 2 ||
       (form->axes == EG_UNITY_TWO_AXES && ++form->second >> (count - 1) != 0))
@@ -372,9 +373,9 @@ static egraph_status try_form(eg_importer *in, const eg_unity_form *form,
   return eg_import_decide(in, EG_IMPORT_FOREIGN, "is too large");
 }
 
-/// Tries the substitution as published, then with the guard that sizes are the same.
-/// Sides may differ in numbers that are not finite (class fast). A guard that no instance
-/// satisfies does not count.
+/// Tries the substitution as published, then with the guard that both sides have equal
+/// sizes. Sides may differ in numbers that are not finite (class fast). A guard that no
+/// instance satisfies does not count.
 static egraph_status try_guards(eg_importer *in, eg_unity_form *form,
                                 eg_import_trial *out) {
   static const egraph_math classes[] = {EGRAPH_MATH_ASSOCIATIVE, EGRAPH_MATH_FAST};

@@ -1,11 +1,11 @@
-// Tests classes of permutations and of axes, and draws members of them.
+// Tests whether permutations and axes are in a class of instances, and draws such values.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/instances/instance_tests.h"
 
 // ---- permutations -------------------------------------------------------------------
 
-/// Counts positions that do not move; sets *is_own when the permutation is its
-/// own inverse.
+/// Counts the positions that a permutation does not move; sets *is_own when the
+/// permutation is its own inverse.
 static uint32_t kept_of(eg_ints perm, bool *is_own) {
   uint32_t kept = 0;
   *is_own = true;
@@ -63,7 +63,7 @@ static void swap(int64_t *perm, uint32_t a, uint32_t b) {
   perm[b] = kept;
 }
 
-/// Exchanges two pairs, which are adjacent or cross each other.
+/// Exchanges two pairs of elements of a permutation, which are adjacent or cross.
 static void swap_pairs(eg_verify_choice *choice, int64_t *perm, uint32_t rank) {
   if (rank < 4) return;
   uint32_t first = eg_verify_below(choice, rank - 3);
@@ -156,7 +156,7 @@ EG_CLASS_HOLDS(holds_axes) {
   return rank >= row->high && axes_are((eg_axis_kind)row->low, axes_of(attr), rank);
 }
 
-/// Draws axes, except for squeeze and unsqueeze, whose axes depend on the sizes.
+/// Draws an attribute of axes; not for squeeze and unsqueeze, whose axes depend on sizes.
 EG_CLASS_PUT(put_axes) {
   uint32_t rank = choice->types[0].rank;
   if (choice->op == EG_OP_SQUEEZE || choice->op == EG_OP_UNSQUEEZE) return;
@@ -167,7 +167,7 @@ EG_CLASS_PUT(put_axes) {
     attr->i = axes.data[0] - (eg_verify_chance(choice, 50) ? (int64_t)rank : 0);
 }
 
-/// True when every element of the result is a reduction of no elements.
+/// True when the axes make every element of the result a reduction of no elements.
 EG_CLASS_HOLDS(holds_empty_axes) {
   const eg_type *x = &node->types[0];
   bool is_empty = false, has_result = true;
@@ -191,8 +191,8 @@ EG_CLASS_PUT(put_empty_axes) {
   if (len > 0) attr->ints = (eg_ints){.data = axes, .len = len};
 }
 
-/// Prepares many dimensions. Half of the draws make them equal, so that only data show
-/// where each one went.
+/// Makes a random node's choice prefer many dimensions. Half of the draws make them
+/// equal, so that only data show where each dimension went.
 EG_CLASS_PREPARE(prepare_many_dims) {
   if (row->high <= 0) return;
   choice->rank = (uint32_t)row->high + eg_verify_below(choice, 3);

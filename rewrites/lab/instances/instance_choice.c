@@ -1,4 +1,4 @@
-// Helpers of a choice: random numbers, memory for lists, slots by name.
+// Helpers for choosing a random node: random numbers, list memory, attributes by name.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/instances/instance_choose.h"
 
@@ -56,7 +56,7 @@ const eg_attr *eg_verify_known(const eg_verify_choice *choice, const char *name)
                                                                   : NULL;
 }
 
-// Returns the slot and marks it as set.
+// Returns the attribute and marks it as set, because the caller sets it.
 eg_attr *eg_verify_missing(eg_verify_choice *choice, const char *name) {
   uint16_t slot;
   if (!find_slot(choice, name, &slot) || choice->slot_set[slot]) return NULL;

@@ -1,6 +1,6 @@
-// Draws an operand first, so that attributes can be drawn for its shape, then the other
-// operands for both. Shapes are small (at most MAX_ELEMENTS), and ranks fit the known
-// attributes; ones and equal sizes are frequent, because rules require them.
+// Draws a node's operand first, so that attributes can be drawn for its shape, then the
+// other operands for both. Shapes are small (at most MAX_ELEMENTS), and ranks fit the
+// known attributes; ones and equal sizes are frequent, because rules require them.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/instances/instance_choose.h"
 
@@ -58,7 +58,7 @@ static void fit_axes(const eg_verify_choice *choice, rank_range *range) {
   }
 }
 
-// Returns the ranks that also suit the known attributes and the requirements of the draw.
+// Returns the ranks that also suit the known attributes and the required rank.
 static rank_range ranks_of_first(const eg_verify_choice *choice) {
   rank_range range = ranks_of_op(choice->op);
   bool is_pad = choice->op == EG_OP_PAD;
@@ -81,7 +81,8 @@ static rank_range ranks_of_first(const eg_verify_choice *choice) {
   return range;
 }
 
-// LARGE_ELEMENTS: when large dimensions, or room for windows, are required.
+// Limits of a tensor's elements. LARGE_ELEMENTS: if large dimensions or windows
+// are required.
 enum { FEW_ELEMENTS = 100, MAX_ELEMENTS = 400, LARGE_ELEMENTS = 1500 };
 
 // ---- fresh types ----------------------------------------------------------------
@@ -92,14 +93,14 @@ static egraph_dtype dtype_for(const eg_verify_choice *choice) {
   return is_mask || (is_bool && !choice->is_dtype_aimed) ? EGRAPH_BOOL : choice->dtype;
 }
 
-/// Draws a dimension; most dimensions of a high rank are ones.
+/// Draws a dimension of a tensor; most dimensions of a high rank are ones.
 static int64_t dim_of_rank(eg_verify_choice *choice, uint32_t rank) {
   bool is_one = rank > EG_VERIFY_FRESH_RANK && eg_verify_chance(choice, 60);
   return is_one ? 1 : eg_verify_dim(choice);
 }
 
-/// Draws a dimension at a random position, in this order: compilers may evaluate the
-/// sides of an assignment in either order.
+/// Draws a dimension at a random position of the shape, position first: compilers may
+/// evaluate the sides of an assignment in either order.
 static void set_one_dim(eg_verify_choice *choice, eg_type *type) {
   uint32_t at = eg_verify_below(choice, type->rank);
   type->dims[at] = eg_verify_dim(choice);
@@ -123,7 +124,7 @@ static eg_type random_type(eg_verify_choice *choice, egraph_dtype dtype,
   return type;
 }
 
-// Draws an image whose channels can be grouped and which has room for a kernel.
+// Draws an image whose channels can be grouped and which is large enough for a kernel.
 static eg_type random_image(eg_verify_choice *choice, rank_range range) {
   static const int64_t channels[] = {1, 2, 2, 3, 4, 4, 6};
   if (range.low < range.high && range.low <= 4 && range.high >= 4 &&
@@ -234,7 +235,8 @@ static int64_t flag(const eg_verify_choice *choice, const char *name) {
 
 // ---- matrix products ------------------------------------------------------------
 
-// Draws the other factor of a product with `known`; `summed` is the size that both share.
+// Draws the other operand of a matrix product, given `known`; they share a
+// dimension `summed`.
 static eg_type other_factor(eg_verify_choice *choice, const eg_type *known,
                             int64_t summed, bool sum_is_last) {
   eg_type type = {.dtype = known->dtype};
@@ -267,7 +269,7 @@ static int64_t summed_size(const eg_type *type, bool is_left, bool transposed) {
   return type->dims[type->rank - (last ? 1 : 2)];
 }
 
-/// Draws the other factor of a product whose factor `known` (0 or 1) has a type.
+/// Draws an operand (0 or 1) of a matrix product; the other one, `known`, has a type.
 static eg_type factor_beside(eg_verify_choice *choice, uint32_t known) {
   bool is_left = known == 0,
        swaps[2] = {flag(choice, "transA") != 0, flag(choice, "transB") != 0};
@@ -329,7 +331,7 @@ static eg_type conv_weight(eg_verify_choice *choice) {
   return type;
 }
 
-// Draws the input of a convolution whose weight is known.
+// Draws the input of a convolution whose weight has a type.
 static eg_type conv_input(eg_verify_choice *choice) {
   eg_type type = choice->types[1];
   if (type.rank < 3) return type;
@@ -361,8 +363,8 @@ static eg_type where_operand(eg_verify_choice *choice, uint32_t index) {
 
 // ---- choosing -------------------------------------------------------------------
 
-/// Returns the shape of a vector with a number for each channel, or for each position of
-/// the dimensions from the axis on.
+/// Returns the shape of a normalization's scale or bias: a number for each channel, or
+/// for each position of the dimensions from the axis on.
 static eg_type normalized_vector(eg_verify_choice *choice) {
   eg_type type = choice->types[0];
   uint16_t slot;
@@ -407,7 +409,7 @@ static eg_type other_operand(eg_verify_choice *choice, uint32_t index) {
   return type;
 }
 
-// Draws operand 0 to fit a known operand.
+// Draws operand 0 to fit operand `known`, which has a type.
 static eg_type first_from(eg_verify_choice *choice, uint32_t known) {
   const eg_type *type = &choice->types[known];
   bool is_part = eg_op_role(choice->op, 0) == EG_ROLE_PART;
@@ -419,8 +421,8 @@ static eg_type first_from(eg_verify_choice *choice, uint32_t known) {
   return like;
 }
 
-// Copies the type of another variable, perhaps with one different dimension, because
-// rules relate their variables.
+// Copies the type of another variable of the rule, perhaps with one dimension changed,
+// because rules relate their variables.
 static bool copy_model(eg_verify_choice *choice, rank_range range, eg_type *out) {
   const eg_type *model = choice->model;
   if (model == NULL || model->rank < range.low || model->rank > range.high ||
@@ -431,8 +433,8 @@ static bool copy_model(eg_verify_choice *choice, rank_range range, eg_type *out)
   return true;
 }
 
-/// Copies the type of another part of the concatenation in most draws; returns false when
-/// the operand is to be drawn. Mostly keeps a dimension of 1, because it may broadcast.
+/// In most draws, copies the type of another operand of the concatenation; else returns
+/// false. Mostly keeps a dimension of 1, because it may broadcast.
 static bool copy_part(eg_verify_choice *choice, uint32_t operand) {
   const eg_type *like = choice->like[operand];
   if (like == NULL || like->rank < choice->min_rank[operand] ||
@@ -505,8 +507,8 @@ static void choose_other_operands(eg_verify_choice *choice) {
   }
 }
 
-/// Decides, before operands are drawn, whether all parts of a term are alike, or else
-/// which size they may have along the axis in which they differ.
+/// Decides, before operands are drawn, whether all operands of a concatenation are alike,
+/// or else which size they may have along the axis in which they differ.
 static void choose_part_size(eg_verify_choice *choice) {
   bool is_part = false;
   for (uint32_t i = 0; i < choice->count; i++)

@@ -1,4 +1,4 @@
-// Chooses attributes by name, because an attribute means the same for all operators.
+// Chooses attributes of a random node by name: a name means the same for all operators.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <math.h>
@@ -11,15 +11,15 @@
 
 enum { MOST_SMALL = 1 << 20, MOST_SIZE = 1 << 30, MOST_ACTIVATIONS = 16 };
 
-/// Creates a list of `len` numbers for the attribute; the caller fills it.
+/// Creates a list of `len` numbers as the attribute's value; the caller fills it.
 static int64_t *new_list(eg_verify_choice *choice, eg_attr *attr, uint32_t len) {
   int64_t *list = eg_verify_list(choice, len);
   attr->ints = (eg_ints){.data = list, .len = len};
   return list;
 }
 
-/// Limits a number: rules may name numbers of any size, but sums with them must
-/// stay small.
+/// Limits a number in an attribute: rules may name numbers of any size, but sums with
+/// them must stay small.
 static int64_t within(int64_t number, int64_t most) {
   return number > most ? most : number < -most ? -most : number;
 }
@@ -28,8 +28,8 @@ static uint32_t rank_of(const eg_verify_choice *choice) {
   return choice->count > 0 ? choice->types[0].rank : 0;
 }
 
-/// Returns the number of spatial dimensions. The columns of col2im do not determine it;
-/// the block does.
+/// Returns the number of spatial dimensions of the operand. The columns of col2im do not
+/// determine it; the attribute `block` does.
 static uint32_t spatial_of(const eg_verify_choice *choice) {
   uint32_t rank = rank_of(choice);
   if (choice->op == EG_OP_COL2IM) {
@@ -140,7 +140,7 @@ static void choose_dilations(eg_verify_choice *choice, eg_attr *attr) {
   choose_steps(choice, attr, 75);
 }
 
-/// Draws numbers below the stride, if that is known.
+/// Draws an output padding below the stride, if the stride is known.
 static void choose_output_padding(eg_verify_choice *choice, eg_attr *attr) {
   uint32_t len = spatial_of(choice);
   int64_t *list = new_list(choice, attr, len);
@@ -202,7 +202,7 @@ static void choose_expand(eg_verify_choice *choice, eg_attr *attr) {
   attr->ints.len = len;
 }
 
-// Draws new sizes; images keep batch and channels in most draws.
+// Draws the new sizes of a resize; images keep batch and channels in most draws.
 static void choose_resize(eg_verify_choice *choice, eg_attr *attr) {
   const eg_type *x = &choice->types[0];
   int64_t *shape = new_list(choice, attr, x->rank);
@@ -216,8 +216,8 @@ static void choose_resize(eg_verify_choice *choice, eg_attr *attr) {
   }
 }
 
-/// Draws a scale for every dimension, near the quotient of the new size and the old size:
-/// the fraction that is cut off also matters.
+/// Draws a resize scale for every dimension, near the quotient of the new size and the
+/// old size: the fraction that is cut off also matters.
 static void choose_scales(eg_verify_choice *choice, eg_attr *attr) {
   static const double beside[] = {0.25, 0.5, 0.75, -0.5};
   const eg_type *x = &choice->types[0];
@@ -235,7 +235,7 @@ static void choose_scales(eg_verify_choice *choice, eg_attr *attr) {
   attr->floats = (eg_floats){.data = scales, .len = x->rank};
 }
 
-/// Draws starts, then ends, within the operand or beyond it.
+/// Draws the region that a resize reads: starts, then ends, in the operand or beyond it.
 static void choose_roi(eg_verify_choice *choice, eg_attr *attr) {
   static const double starts[] = {0, 0, 0.25, 0.125, -0.25};
   static const double ends[] = {1, 1, 0.75, 0.5, 1.25};
@@ -264,7 +264,7 @@ static int64_t number_at(const eg_verify_choice *choice, const char *name, uint3
   return list != NULL && i < list->ints.len ? within(list->ints.data[i], MOST_SMALL) : 0;
 }
 
-/// Returns the size, or a little more, on which a window has that many positions along
+/// Returns a size, or a little more, on which a window has `places` positions along
 /// spatial dimension i.
 static int64_t unwindowed(eg_verify_choice *choice, const char *kernel, uint32_t i,
                           int64_t places) {
@@ -276,7 +276,7 @@ static int64_t unwindowed(eg_verify_choice *choice, const char *kernel, uint32_t
          (int64_t)eg_verify_below(choice, 2);
 }
 
-/// Draws the shape that pooling had; the shape of a gradient has the spatial
+/// Draws the shape before pooling for an unpooling; for a gradient, the spatial
 /// dimensions only.
 static void choose_unpooled(eg_verify_choice *choice, eg_attr *attr) {
   const eg_type *x = &choice->types[0];
@@ -295,7 +295,7 @@ static int64_t some_divisor(eg_verify_choice *choice, int64_t number) {
   return number % divisor == 0 ? divisor : 1;
 }
 
-/// Draws a block whose sizes divide the channels of the columns.
+/// Draws the block sizes of col2im, which divide the channels of its columns.
 static void choose_block(eg_verify_choice *choice, eg_attr *attr) {
   uint32_t len = 1 + (uint32_t)eg_verify_chance(choice, 40);
   int64_t *block = new_list(choice, attr, len);
@@ -323,7 +323,7 @@ static void choose_kernel(eg_verify_choice *choice, eg_attr *attr) {
   }
 }
 
-/// Draws an image that has a position for each column.
+/// Draws the image sizes of col2im: one window position for each column.
 static void choose_image(eg_verify_choice *choice, eg_attr *attr) {
   static const char *const needed[] = {"strides", "pads", "dilations"};
   for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
@@ -444,7 +444,7 @@ static int64_t choose_symbol(eg_verify_choice *choice, uint16_t slot) {
   uint32_t count = 0;
   while (symbols[count] != NULL)
     count++;
-  // Most rules are about the first two values (no activation and relu, plain modes).
+  // Most rules are about the first two symbols (no activation and relu, plain modes).
   uint32_t few = count > 2 ? 2 : count;
   return eg_verify_below(choice, eg_verify_chance(choice, 60) ? few : count);
 }
@@ -492,7 +492,7 @@ const char *eg_default_activations(eg_op op) {
              : "";
 }
 
-/// Draws as many activations as the layer has by default; half of them take numbers.
+/// Draws as many activations as the layer has by default; half of them take parameters.
 const char *eg_activations_draw(eg_verify_choice *choice, bool is_default) {
   static const char *const others[][2] = {
       {"Relu", "HardSigmoid"},

@@ -1,4 +1,4 @@
-// Lists the rows of classes and the classes that a rule has, and steers draws to a class.
+// Lists the classes of instances that a rule has, and steers random draws to a class.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/instances/instance_aims.h"
 
@@ -27,7 +27,7 @@ enum { CLASSES = sizeof classes / sizeof *classes };
 
 // ---- the classes of a rule ----------------------------------------------------------
 
-/// True for numbers that may have any size; numbers that are small by nature have classes
+/// True for numeric attributes of any size; those that are small by nature have classes
 /// of their own.
 static bool is_any_number(const eg_attr_info *info) {
   return info->kind == EG_ATTR_FLOAT && strcmp(info->name, "epsilon") != 0;
@@ -46,8 +46,8 @@ static bool is_of_slot(const eg_instance_class *row, eg_op op, const eg_attr_inf
   return row->op == op || (row->op == (eg_op)EG_OP_ANY && !has_own_rows(op, info->name));
 }
 
-/// True for an open slot: a slot that is a literal, computed, or bound before has no
-/// classes of its own.
+/// True when the rule leaves an attribute open: an attribute that is a literal, computed,
+/// or bound before has no classes of its own.
 static bool is_open_slot(const eg_rule *rule, uint32_t term, uint16_t slot) {
   const eg_rule_slot *at = &rule->terms[term].slots[slot];
   if (at->form != EG_RULE_SLOT_VAR) return at->form == EG_RULE_SLOT_ANY;
@@ -75,8 +75,8 @@ bool eg_instance_is_flag(const char *name) {
   return false;
 }
 
-/// Adds classes at, below and above each number with which the rule compares
-/// the attribute.
+/// Adds classes of instances with the attribute at, below and above each number with
+/// which the rule compares it.
 static egraph_status add_named(const eg_rule *rule, uint32_t term, uint16_t slot,
                                eg_instance_aims *out) {
   const eg_rule_slot *at = &rule->terms[term].slots[slot];
@@ -203,8 +203,8 @@ bool eg_instance_are_between(const eg_rule *rule, const eg_attrs *const *attrs) 
   return count > 1;
 }
 
-/// True when the attribute has the number on the aim's side; one number of a list
-/// is enough.
+/// True when the attribute is on the class's side of its number (below, at, above); one
+/// number of a list is enough.
 static bool is_beside(const eg_instance_aim *aim, const eg_attr *attr) {
   eg_instance_class row = {.low = aim->number, .high = aim->number};
   if (aim->value < 0) row.low = -INFINITY, row.high = nextafter(aim->number, -INFINITY);
@@ -302,8 +302,8 @@ egraph_status eg_instance_aim_print(eg_text *text, const eg_rule *rule,
 
 // ---- steering -------------------------------------------------------------------------
 
-/// Makes draws prefer dimensions of the row; only one of these dimensions if they
-/// are large.
+/// Makes a random choice prefer dimensions of the class of instances; only one of these
+/// dimensions if they are large.
 static void prepare_dims(const eg_instance_class *row, eg_verify_choice *choice) {
   for (uint32_t i = 0; i < 4; i++)
     choice->dims[i] = row->low > 100 && i > 0 ? i : eg_whole_between(row, choice);
@@ -389,7 +389,7 @@ void eg_instance_put(const eg_instance_aim *aim, eg_verify_choice *choice) {
   bool has_operand = choice->count == 0 || choice->type_set[0];
   bool is_kernel = aim->subject == EG_INSTANCE_KERNEL;
   const char *name = is_kernel ? "" : choice->info->attrs[aim->slot].name;
-  // Factors are chosen to fit how they are transposed, so this attribute comes first.
+  // Operands of products fit how they are transposed, so this attribute is set first.
   if (!has_operand && strncmp(name, "trans", 5) != 0) return;
   if (aim->subject == EG_INSTANCE_NAMED) {
     if (has_operand) put_beside(aim, choice);

@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "rewrites/lab/instances/instance_numbers.h"
 
-// PART_AXES: parts may differ in one of the last PART_AXES dimensions.
+// PART_AXES: concatenated operands may differ in one of the last PART_AXES dimensions.
 enum { TRIES_PER_TERM = 24, DTYPE_TRIES = 8, PART_AXES = 4 };
 
 // ---- choosing one term --------------------------------------------------------------
@@ -21,7 +21,7 @@ static bool eval(eg_verify_draws *draws, uint32_t expr, eg_rule_value *out) {
   return eg_verify_can_eval(draws, expr) && eg_rule_eval(&draws->env, expr, out);
 }
 
-// Sets the slots whose values are known before anything is chosen.
+// Sets the attributes of a term whose values are known before anything is chosen.
 static void set_known_slots(eg_verify_draws *draws, const eg_rule_term *term) {
   eg_verify_choice *choice = &draws->choice;
   for (uint16_t i = 0; i < choice->info->attr_count; i++) {
@@ -46,7 +46,7 @@ static void set_known_slots(eg_verify_draws *draws, const eg_rule_term *term) {
   }
 }
 
-/// Steers the choice of a leaf if the draw aims at a class of this leaf.
+/// Steers the choice of a tensor variable if the class of instances `aim` is about it.
 static void aim_at_leaf(eg_verify_draws *draws, uint32_t var, uint32_t operand) {
   const eg_instance_aim *aim = draws->aim;
   eg_verify_choice *choice = &draws->choice;
@@ -58,14 +58,14 @@ static void aim_at_leaf(eg_verify_draws *draws, uint32_t var, uint32_t operand) 
     choice->min_rank[operand] = choice->max_rank[operand] = eg_instance_rank(aim, choice);
 }
 
-/// Requires a rank of an operand, if the operand may have it. 0: any rank.
+/// Requires a rank of a drawn operand, if the operand may have it. 0: any rank.
 static void require_rank(eg_verify_choice *choice, uint32_t operand, uint32_t rank) {
   if (rank >= choice->min_rank[operand] && rank <= choice->max_rank[operand] && rank > 0)
     choice->min_rank[operand] = choice->max_rank[operand] = rank;
 }
 
-/// True for the term that the draw aims at, and often for other terms with its operator,
-/// which may have to follow.
+/// True for the term that the current class of instances is about, and often for other
+/// terms with its operator, which may have to follow.
 static bool fits_operands(eg_verify_draws *draws, const eg_rule_term *term) {
   const eg_instance_aim *aim = draws->aim;
   if (aim == NULL || aim->subject != EG_INSTANCE_OPERANDS) return false;
@@ -110,9 +110,9 @@ static double ordinary_splat(eg_verify_draws *draws) {
   return values[eg_rng_below(&draws->rng, sizeof values / sizeof *values)];
 }
 
-/// Draws a number whose reciprocal does not overflow, unless the draw aims at special
-/// constants. Next to operands without elements, half of the numbers are 0 or -1, at
-/// which functions may become infinite.
+/// Draws the number that fills a tensor; its reciprocal does not overflow, unless the
+/// class asks for special constants. Next to operands without elements, half of the
+/// numbers are 0 or -1, at which functions may become infinite.
 static double random_splat(eg_verify_draws *draws, uint32_t var, egraph_dtype dtype) {
   eg_special special = eg_verify_special_of(draws->aim);
   bool is_empty = draws->aim != NULL && eg_instance_is_empty(draws->aim);
@@ -156,8 +156,8 @@ static bool types_fit(const eg_verify_choice *choice) {
   return true;
 }
 
-/// Draws an index for a leaf that has one value for all elements, if the rule requires
-/// that: an index valid for every dimension.
+/// Makes a leaf that is filled with one number a valid index for every dimension, if the
+/// rule requires one number.
 static void set_index_role(eg_verify_draws *draws, uint32_t var, const eg_type *table,
                            eg_verify_leaf *leaf) {
   if (draws->hints.vars[var].splat != WISH_YES || table->rank == 0) return;
@@ -188,7 +188,7 @@ static void bind_fresh_leaves(eg_verify_draws *draws, const eg_rule_term *term) 
   }
 }
 
-// Returns one of the leaves drawn so far.
+// Returns the type of one of the tensor variables drawn so far, or NULL.
 static const eg_type *draw_model(eg_verify_draws *draws) {
   const eg_type *model = NULL;
   uint32_t seen = 0;
@@ -199,7 +199,7 @@ static const eg_type *draw_model(eg_verify_draws *draws) {
   return model;
 }
 
-// Returns the slot before `slot` with the same variable, or `slot`.
+// Returns the first attribute slot up to `slot` that has the same variable as `slot`.
 static uint16_t first_slot_of(const eg_rule_term *term, uint16_t slot) {
   for (uint16_t i = 0; i < slot; i++)
     if (term->slots[i].form == EG_RULE_SLOT_VAR &&
@@ -208,8 +208,8 @@ static uint16_t first_slot_of(const eg_rule_term *term, uint16_t slot) {
   return slot;
 }
 
-// Sets attributes that must equal a known value: computed attributes, variables that the
-// term has twice, and mostly variables for which a condition requires a value.
+// Sets attributes of a term that must equal a known value: computed attributes, variables
+// that the term has twice, and mostly variables for which a condition requires a value.
 static void settle_slots(eg_verify_draws *draws, const eg_rule_term *term) {
   eg_verify_choice *choice = &draws->choice;
   for (uint16_t i = 0; i < choice->info->attr_count; i++) {
@@ -254,7 +254,8 @@ static egraph_status infer_node(eg_verify_draws *draws, uint32_t index, bool *ou
 
 // ---- conditions -----------------------------------------------------------------
 
-// True when slots have the values of their expressions, as far as these are known.
+// True when attributes of a term equal the rule's expressions for them, if these
+// are known.
 static bool slots_agree(eg_verify_draws *draws, uint32_t index) {
   const eg_rule_term *term = &draws->rule->terms[index];
   for (uint16_t i = 0; i < draws->attrs[index]->count; i++) {
@@ -285,7 +286,7 @@ static bool conditions_hold(eg_verify_draws *draws, uint32_t index) {
 
 // ---- the walk -------------------------------------------------------------------
 
-/// Limits indices to the entries of the indexed dimension.
+/// Limits index tensors of a term to valid indices of the dimension that they index.
 static void bound_indices(eg_verify_draws *draws, const eg_rule_term *term) {
   const eg_attr *whole = eg_verify_known(&draws->choice, "whole");
   for (uint32_t i = 0; i < term->child_count; i++) {
@@ -297,7 +298,7 @@ static void bound_indices(eg_verify_draws *draws, const eg_rule_term *term) {
   }
 }
 
-/// False when conditions have given a flag a number other than 0 and 1.
+/// False when conditions have set a flag attribute to a number other than 0 and 1.
 static bool flags_fit(const eg_verify_choice *choice) {
   for (uint16_t i = 0; i < choice->info->attr_count; i++)
     if (choice->info->attrs[i].kind == EG_ATTR_INT &&
@@ -307,7 +308,7 @@ static bool flags_fit(const eg_verify_choice *choice) {
   return true;
 }
 
-/// Chooses attributes, operands and leaves; the variables in `bound` do not change.
+/// Chooses attributes, operand types and leaves of a term; keeps variables in `bound`.
 static bool choose_term(eg_verify_draws *draws, const eg_rule_term *term,
                         uint64_t bound) {
   draws->repaired = 0;
@@ -410,7 +411,7 @@ static bool draw_variable(eg_verify_draws *draws, uint32_t index) {
   return found;
 }
 
-/// Returns one of the element types that the rule names.
+/// Returns one of the element types that the rule compares with.
 static egraph_dtype named_dtype(eg_verify_draws *draws) {
   uint32_t seen = 0;
   egraph_dtype found = EGRAPH_FLOAT64;

@@ -10,7 +10,7 @@
 
 typedef struct eg_verify_draws eg_verify_draws;
 
-/// The tensor of a class variable of an instance.
+/// The tensor drawn for a tensor variable of a rule: its type, and the data it may have.
 typedef struct eg_verify_leaf {
   eg_type type;
   bool weight, splat;
@@ -20,7 +20,7 @@ typedef struct eg_verify_leaf {
   bool constant; // the rule requires weights here; they are folded, so always finite
 } eg_verify_leaf;
 
-/// The current instance, borrowed until the next draw.
+/// The instance that was drawn last, borrowed until the next draw.
 typedef struct eg_verify_instance {
   const eg_rule *rule;
   const eg_verify_leaf *leaves;   // by variable; set for class variables of the left side
@@ -32,9 +32,9 @@ typedef struct eg_verify_instance {
   eg_special special;             // kind of a constant to which the draw was steered
 } eg_verify_instance;
 
-/// Returns the attributes of a term of either side that is not a variable.
+/// Returns the attributes of a term of either side; the term must not be a variable.
 const eg_attrs *eg_verify_attrs_of(const eg_verify_instance *instance, uint32_t term);
-/// Lists the types of the operands of a pattern term; at most EG_VERIFY_MAX_OPERANDS.
+/// Lists the types of the operands of a left-side term; at most EG_VERIFY_MAX_OPERANDS.
 void eg_verify_operand_types(const eg_verify_instance *instance, uint32_t term,
                              eg_type *out);
 
@@ -44,22 +44,22 @@ egraph_status eg_verify_draws_create(const egraph_allocator *alloc, const eg_rul
                                      uint64_t seed, eg_verify_draws **out);
 void eg_verify_draws_destroy(eg_verify_draws *draws);
 EG_OWNED_POINTER(eg_verify_draws);
-/// Draws once. *out_found is false when no instance was found; *out_typed is true when
-/// the right side is well-typed, too (it is planned only then).
+/// Draws one instance. *out_found is false when none was found; *out_typed is true when
+/// the right side is well-typed, too (the instance has its plan only then).
 egraph_status eg_verify_draw(eg_verify_draws *draws, bool *out_found, bool *out_typed,
                              eg_verify_instance *out);
 
-/// Makes draws without an aim prefer a dimension: in half of the terms, half of the
-/// dimensions are this number or its double. 0: no preference.
+/// Makes draws that are steered to no class prefer a dimension: in half of the terms,
+/// half of the dimensions are this number or its double. 0: no preference.
 void eg_verify_prefer_dim(eg_verify_draws *draws, int64_t dim);
-/// Steers all later draws to a class of instances (kept by reference); NULL: to none.
+/// Steers later draws to instances of the class `aim` (kept by reference); NULL: to none.
 void eg_verify_aim(eg_verify_draws *draws, const eg_instance_aim *aim);
 bool eg_verify_is_in(const eg_verify_instance *instance, const eg_instance_aim *aim);
 /// True when the conditions on ranks and element types already exclude every instance of
-/// the class.
+/// the class `aim`.
 bool eg_verify_excludes(const eg_verify_draws *draws, const eg_instance_aim *aim);
-/// The condition or term at which most tries for the class failed, among the tries that
-/// got farthest.
+/// The condition or term at which most tries to draw an instance of a class failed, among
+/// the tries that got farthest.
 typedef struct eg_verify_obstacle {
   uint32_t condition; // number of a condition of the rule, or EG_RULE_NONE
   uint32_t term;      // term that was ill-typed, or EG_RULE_NONE

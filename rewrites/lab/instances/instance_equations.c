@@ -1,13 +1,13 @@
-// Draws an equation operand by operand: each dimension is a new letter, or a letter of an
-// earlier operand, seldom one of the same operand. The result has some of the letters.
+// Draws an einsum equation operand by operand: each dimension is a new letter, or one of
+// an earlier operand, seldom of the same operand. The result has some of the letters.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/instances/instance_choose.h"
 
 #include <assert.h>
 #include <string.h>
 
-// MOST_RANK: largest rank of a drawn operand. MOST_OPERANDS: most operands whose letters
-// fit the text.
+// MOST_RANK: largest rank of a drawn operand. MOST_OPERANDS: most operands of an equation
+// whose text fits its memory.
 enum { LETTERS = 26, MOST_RANK = 4, MOST_OPERANDS = 6 };
 
 // ---- what an equation is ------------------------------------------------------------
@@ -43,7 +43,8 @@ static void read_letters(const char *equation, equation_letters *out) {
       out->result[out->count++] = (uint32_t)(*at - 'a');
 }
 
-/// Counts the letters of one operand (or of several) that the result has (or lacks).
+/// Counts the letters of one operand (or of several) that the result of an einsum has
+/// (or lacks).
 static uint32_t count_letters(const equation_letters *all, bool of_several,
                               bool in_result) {
   uint32_t count = 0, result = 0; // bits of the letters of the result
@@ -55,7 +56,7 @@ static uint32_t count_letters(const equation_letters *all, bool of_several,
   return count;
 }
 
-/// Returns how many letters of the result come before this letter in the operands.
+/// Returns how many letters of the einsum's result precede letter i in the operands.
 static uint32_t result_place(const equation_letters *all, uint32_t i) {
   uint32_t place = 0;
   for (uint32_t k = 0; k < all->count; k++)
@@ -110,8 +111,8 @@ static void write_letter(equation_draw *draw, uint32_t letter) {
   *draw->at = '\0';
 }
 
-/// Draws a letter: a new one, one of an earlier operand that this operand lacks, or
-/// seldom one of this operand.
+/// Draws a letter of an einsum: a new one, one of an earlier operand that this operand
+/// lacks, or seldom one of this operand.
 static uint32_t next_letter(equation_draw *draw, uint32_t before, uint32_t *here) {
   uint32_t seldom = eg_verify_below(draw->choice, 100), found = draw->letters;
   if (seldom < 6 && *here != 0) {
@@ -134,7 +135,7 @@ static void draw_operand(equation_draw *draw, uint32_t rank) {
     write_letter(draw, next_letter(draw, before, &here));
 }
 
-/// Draws the result: all letters or some, in order or not.
+/// Draws the result of an einsum equation: all letters or some, in order or not.
 static void draw_result(equation_draw *draw) {
   uint32_t letters[LETTERS], count = 0;
   bool has_all = eg_verify_chance(draw->choice, 35);
@@ -155,7 +156,7 @@ static uint32_t some_rank(equation_draw *draw, uint32_t most) {
   return eg_verify_chance(draw->choice, 6) ? 0 : 1 + eg_verify_below(draw->choice, most);
 }
 
-/// Returns the number of letters for the first operand; `...` covers its
+/// Returns the number of letters for the first operand of an einsum; `...` covers its
 /// other dimensions.
 static uint32_t first_rank(equation_draw *draw, const eg_type *first) {
   if (first == NULL) return some_rank(draw, MOST_RANK);

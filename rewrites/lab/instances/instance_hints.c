@@ -44,7 +44,7 @@ static void wish_splat(const eg_rule *rule, const eg_rule_expr *call, wish_state
   if (call->function == EG_RULE_FN_SPLAT_IS) vars[var].splat_value = call->args[1];
 }
 
-// Reads the hints of a condition. `wish` is NO below a `not`.
+// Reads the hints about variables from a condition. `wish` is WISH_NO below a `not`.
 static void read_condition(const eg_rule *rule, uint32_t expr, wish_state wish,
                            var_hint *vars) {
   const eg_rule_expr *call = &rule->exprs[expr];
@@ -93,8 +93,8 @@ static uint32_t dtypes_left(const eg_rule *rule, uint32_t expr) {
 
 enum { LARGEST_SIZE = 2000 };
 
-/// Collects whole numbers above the usual dimensions, and the numbers after them, so that
-/// slices and comparisons have room. Also collects fractions, because splats are compared
+/// Collects whole numbers above the usual dimensions, and the numbers after them, as
+/// sizes to draw. Also collects fractions, because numbers that fill tensors are compared
 /// with them.
 static void read_constant(const eg_rule_expr *at, rule_hints *out) {
   if (at->form != EG_RULE_EXPR_CONSTANT) return;
@@ -106,7 +106,7 @@ static void read_constant(const eg_rule_expr *at, rule_hints *out) {
   out->sizes[out->size_count++] = size + 1;
 }
 
-/// Returns the element types that a rule names.
+/// Returns, as bits, the element types with which a rule compares.
 static uint32_t named_dtypes_of(const eg_rule *rule) {
   uint32_t named = 0;
   for (uint32_t i = 0; i < rule->expr_count; i++)
@@ -116,7 +116,7 @@ static uint32_t named_dtypes_of(const eg_rule *rule) {
   return named;
 }
 
-/// Returns the element types that an operator takes as its first operand.
+/// Returns, as bits, the element types that an operator takes as its first operand.
 static uint32_t dtypes_taken(eg_op op) {
   unsigned flags = eg_op_info_of(op)->flags;
   uint32_t taken = 0;
@@ -148,7 +148,7 @@ static uint32_t dtypes_of(const eg_rule *rule) {
 
 // ---- parts ----------------------------------------------------------------------------
 
-/// Pairs the leaves of two parts that are computed in the same way.
+/// Pairs the tensor variables of two operands of a concatenation that are computed alike.
 static void pair_leaves(const eg_rule *rule, uint32_t first, uint32_t other,
                         var_hint *vars) {
   const eg_rule_term *a = &rule->terms[first], *b = &rule->terms[other];
@@ -159,8 +159,8 @@ static void pair_leaves(const eg_rule *rule, uint32_t first, uint32_t other,
     pair_leaves(rule, a->children[i], b->children[i], vars);
 }
 
-/// Marks operands of a concatenation that are leaves: operands must be alike, so these
-/// leaves are drawn together.
+/// Marks tensor variables that are operands of one concatenation: their types must be
+/// alike, so they are drawn together.
 static void read_parts(const eg_rule *rule, rule_hints *out) {
   out->has_parts = false;
   for (uint32_t i = 0; i < rule->pattern_term_count; i++) {
@@ -182,7 +182,7 @@ static bool keeps_type(eg_op op) {
   return (flags & EG_OPF_POINTWISE) != 0 && (flags & changes) == 0;
 }
 
-/// Returns the variable from which a term is computed element by element, or NONE.
+/// Returns the tensor variable from which a term is computed element by element, or NONE.
 static uint32_t source_of(const eg_rule *rule, uint32_t term) {
   const eg_rule_term *at = &rule->terms[term];
   while (!at->is_var && at->child_count == 1 && keeps_type(at->op))
@@ -201,7 +201,7 @@ static void read_layers(const eg_rule *rule, rule_hints *out) {
       out->has_layers = true;
     bool is_product = eg_op_role(term->op, 0) == EG_ROLE_FACTOR;
     for (uint32_t k = 0; k < term->child_count; k++) {
-      // The factors determine the shape of an addend.
+      // The factors of a product determine the shape of its addend (bias).
       if (is_product && eg_op_role(term->op, k) != EG_ROLE_FACTOR) continue;
       uint32_t var = source_of(rule, term->children[k]);
       if (var == EG_RULE_NONE || out->vars[var].layer != EG_RULE_NONE) continue;
@@ -247,8 +247,8 @@ static void read_bound(const eg_rule *rule, uint64_t *bound) {
   }
 }
 
-/// True when conditions can be decided at the term: a variable below an operator is drawn
-/// with the operator.
+/// True when conditions can be decided after this term is drawn: a variable below an
+/// operator is drawn with the operator.
 static bool decides(const eg_rule *rule, uint32_t term) {
   for (uint32_t i = 0; i < rule->root_count; i++)
     if (rule->lhs[i].term == term) return true;

@@ -1,6 +1,6 @@
 // Draws operands of operators that few random shapes fit: all operands of a node together
-// before the walk, and again when they do not fit what the walk has found. An open
-// equation is drawn with them.
+// before the terms are drawn, and again when they do not fit what was drawn. An einsum
+// equation that the rule leaves open is drawn with them.
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
@@ -112,7 +112,7 @@ LAYER_MAKER(product_operands) {
   out[7] = scalar_or(choice, byte_of(choice), rows);
 }
 
-/// Draws one or two images, and filters with up to three positions.
+/// Draws one or two images for an image product, and filters with up to three positions.
 LAYER_MAKER(image_product_operands) {
   egraph_dtype dtype = float_of(choice), x = byte_of(choice), w = byte_of(choice);
   int64_t group = literal(term, "group", 1), places = 1 + eg_verify_below(choice, 3);
@@ -164,7 +164,8 @@ static eg_type some_table(eg_verify_choice *choice, const eg_type *first, uint32
   return table;
 }
 
-/// Draws the cotangent of a gather: dimensions of the indices replace the axis.
+/// Draws operands of a gather's gradient; in its cotangent, index dimensions replace
+/// the axis.
 LAYER_MAKER(gather_grad_operands) {
   uint32_t axis = (uint32_t)literal(term, "axis", eg_verify_below(choice, 2));
   uint32_t count = eg_verify_below(choice, 3);
@@ -221,7 +222,7 @@ LAYER_MAKER(sequence_operands) {
 
 // ---- sums of products -----------------------------------------------------------------
 
-/// Returns a batch of a x b matrices; replaces some batch dimensions by 1.
+/// Returns a type of a x b matrices with batch dimensions; replaces some of these by 1.
 static eg_type matrices(eg_verify_choice *choice, const eg_type *batch, int64_t a,
                         int64_t b) {
   eg_type type = *batch;
@@ -254,7 +255,7 @@ LAYER_MAKER(matmul_operands) {
 
 enum { LETTERS = 128, MOST_PRODUCTS = 1500 };
 
-/// Draws the sizes of all letters so that few products are summed.
+/// Draws the sizes of all letters of an einsum so that few products are summed.
 static void draw_letters(eg_verify_choice *choice, const char *equation, int64_t *sizes) {
   int64_t products = MOST_PRODUCTS + 1;
   for (uint32_t tries = 0; products > MOST_PRODUCTS; tries++) {
@@ -271,8 +272,8 @@ static void draw_letters(eg_verify_choice *choice, const char *equation, int64_t
   }
 }
 
-/// Draws one dimension for each letter; `...` covers batch dimensions. A known first
-/// operand stays as it is.
+/// Draws operands of an einsum with one size for each letter; `...` covers batch
+/// dimensions. A known first operand stays as it is.
 LAYER_MAKER(einsum_operands) {
   int64_t sizes[LETTERS];
   const char *at = choice->equation;
@@ -305,8 +306,8 @@ bool eg_equation_slot(const eg_rule_term *term, uint16_t *out) {
 
 // ---- by operator ----------------------------------------------------------------------
 
-/// The nodes whose operands are drawn together. MADE: if an operand is computed;
-/// EQUATION: if the equation is known or drawn. NEVER: operands are chosen one by one.
+/// When operands of a node are drawn together. MADE: if an operand is computed; EQUATION:
+/// if the equation is known or drawn. NEVER: operands are chosen one by one.
 typedef enum layer_use { NEVER, ALWAYS, MADE, EQUATION } layer_use;
 
 static const struct {
@@ -348,7 +349,7 @@ static eg_type *operands_of_layer(eg_verify_draws *draws, uint32_t term) {
   return draws->layers + (size_t)term * EG_VERIFY_MAX_OPERANDS;
 }
 
-/// Returns the equation that the rule or an earlier term gives, or NULL.
+/// Returns the einsum equation that the rule or an earlier term gives, or NULL.
 static const char *known_equation(const eg_verify_draws *draws, uint32_t index,
                                   uint16_t slot) {
   const eg_rule_slot *at = &draws->rule->terms[index].slots[slot];
@@ -366,7 +367,7 @@ static const char *known_equation(const eg_verify_draws *draws, uint32_t index,
   return NULL;
 }
 
-/// Draws an equation, of the aimed class if that is about this equation.
+/// Draws an einsum equation, of the current class of instances if that is about it.
 static const char *draw_equation(eg_verify_draws *draws, uint32_t index, uint16_t slot,
                                  const eg_type *first) {
   char *equation = draws->drawn_equations[index];

@@ -1,4 +1,4 @@
-// Tests numbers, lists, windows and texts.
+// Tests whether numbers, lists, windows and texts are in a class of instances.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/instances/instance_tests.h"
 
@@ -20,7 +20,8 @@ EG_CLASS_HOLDS(holds_number) {
   return eg_is_between(row, attr->kind == EG_ATTR_FLOAT ? attr->f : (double)attr->i);
 }
 
-/// Puts a number into the class; an axis stays within the rank.
+/// Sets a numeric attribute to a value of the class of instances; an axis stays within
+/// the rank.
 EG_CLASS_PUT(put_number) {
   uint32_t rank = choice->count > 0 ? choice->types[0].rank : 0;
   if (attr->kind == EG_ATTR_FLOAT) {
@@ -68,8 +69,8 @@ static bool has_margins(const eg_verify_choice *choice) {
   return eg_op_find_role(choice->op, EG_AR_MARGINS, &slot);
 }
 
-/// Returns the position at which one number of a list is changed. Images are padded in
-/// their spatial dimensions.
+/// Returns the position in a list attribute at which one number is changed. Images are
+/// padded in their spatial dimensions.
 static uint32_t place_in(eg_verify_choice *choice, const eg_attr *attr) {
   uint32_t half = attr->ints.len / 2;
   if (!has_margins(choice) || half < 3 || eg_verify_chance(choice, 20))
@@ -78,8 +79,8 @@ static uint32_t place_in(eg_verify_choice *choice, const eg_attr *attr) {
   return side * half + 2 + eg_verify_below(choice, half - 2);
 }
 
-/// Sets one number of a list to a value of the class; often all numbers, because rules
-/// require equal ones.
+/// Sets one number of a list to a value of the class; often all, because rules require
+/// equal numbers.
 EG_CLASS_PUT(put_some) {
   if (attr->ints.len == 0) return;
   if (eg_verify_chance(choice, has_margins(choice) ? 10 : 40)) {
@@ -93,8 +94,8 @@ EG_CLASS_PUT(put_some) {
 
 EG_CLASS_HOLDS(holds_length) { return eg_is_between(row, attr->ints.len); }
 
-/// Makes a list of the length that the class has: ascending axes, or random parts with
-/// the sum of the old list.
+/// Changes a list attribute to the length that the class of instances asks for: ascending
+/// axes, or random sizes with the sum of the old list.
 EG_CLASS_PUT(put_length) {
   uint32_t rank = choice->types[0].rank, len = (uint32_t)row->low;
   bool is_axes = strcmp(row->attr, "axes") == 0;
@@ -127,7 +128,7 @@ bool eg_has_weight_window(eg_op op) {
          eg_op_find_role(op, EG_AR_STRIDES, &slot);
 }
 
-/// Returns the window size along spatial dimension i, or 0 when it is not known.
+/// Returns the window size along spatial dimension i, or 0 when the node lacks it.
 static int64_t kernel_at(const eg_instance_node *node, uint32_t i) {
   uint16_t slot;
   if (eg_op_find_attr(node->op, "kernel_shape", &slot)) {
@@ -138,7 +139,7 @@ static int64_t kernel_at(const eg_instance_node *node, uint32_t i) {
   return has_weight && node->types[1].rank > i + 2 ? node->types[1].dims[i + 2] : 0;
 }
 
-/// Returns how many dimensions a list is for: pads have two numbers for each dimension.
+/// Returns how many dimensions a list attribute is for: pads have two numbers for each.
 static uint32_t dims_of_list(const eg_instance_class *row, const eg_attr *attr) {
   return strcmp(row->attr, "pads") == 0 ? attr->ints.len / 2 : attr->ints.len;
 }
@@ -208,7 +209,7 @@ EG_CLASS_PUT(put_uneven) {
   list[at] = list[(at + half) % attr->ints.len] + 1;
 }
 
-/// A group has all channels, some of several, or one.
+/// Group counts: one group for all channels, several groups, or one group per channel.
 enum { GROUP_ONE, GROUP_BETWEEN, GROUP_CHANNEL };
 
 EG_CLASS_PREPARE(prepare_group) { choice->is_grouped = (int)row->low == GROUP_BETWEEN; }

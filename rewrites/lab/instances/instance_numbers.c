@@ -1,7 +1,7 @@
-// Numbers next to which a rule may decide. A rule compares a number with a variable when
-// both are in operands of one call. Data are drawn with infinities and at the ends of the
-// range; the constants that conditions and attributes bind are, too, because they matter
-// as much.
+// Numbers next to which a rule's behaviour may change. A rule compares a number with a
+// variable when both are in operands of one call. Constants that conditions and
+// attributes bind also get infinities and ends of the range, like data, because they
+// matter as much.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/instances/instance_numbers.h"
 
@@ -25,7 +25,7 @@ static bool depends_on(const eg_rule *rule, uint32_t expr, uint32_t var) {
   return false;
 }
 
-/// True for lists in which one number may have any value.
+/// True for list attributes in which one number may have any value.
 static bool is_free_list(const eg_attr_info *info) {
   static const char *const names[] = {"strides", "dilations", "pads",
                                       "steps",   "repeats",   "kernel_shape"};

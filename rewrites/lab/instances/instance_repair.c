@@ -1,6 +1,6 @@
-// Solves conditions that do not hold for one attribute or one leaf of the current term:
-// equations by instance_solve.c, inequalities by a number in the interval that all of
-// them allow. The result may still be wrong; the conditions are evaluated afterwards.
+// Makes false conditions true by changing one attribute or leaf (tensor) of the current
+// term: equations by instance_solve.c, inequalities by a number in the interval that all
+// allow. The result may still be wrong; the conditions are evaluated afterwards.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static void narrow_by_bound(repair *r, const eg_rule_expr *call, uint32_t side,
   }
 }
 
-/// Narrows the interval of an expression by a condition of the rule.
+/// Narrows the interval of an expression's value so that a condition of the rule holds.
 static void narrow_by(repair *r, uint32_t condition, uint32_t expr, interval *inout) {
   const eg_rule *rule = r->draws->rule;
   const eg_rule_expr *call = &rule->exprs[condition];
@@ -111,7 +111,7 @@ static bool solve_unequal(repair *r, const eg_rule_expr *call) {
   return false;
 }
 
-/// Makes the second operand a multiple of the first or, unless `wanted`, no multiple.
+/// Makes operand 2 of `divides` a multiple of operand 1 or, unless `wanted`, no multiple.
 static bool solve_divides(repair *r, const eg_rule_expr *call, bool wanted) {
   int64_t divisor, multiple;
   if (eg_repair_int_of(r, call->args[0], &divisor) && divisor > 0 && divisor < 1000) {
@@ -131,7 +131,8 @@ static int compare_ints(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/// Solves all-equal, all-odd, sorted and perm-identity, which determine every element.
+/// Solves all-equal, all-odd, sorted and perm-identity, which determine a
+/// list's elements.
 static bool solve_elements_of(repair *r, const eg_rule_expr *call) {
   eg_rule_value list;
   int64_t value = 0;
@@ -162,7 +163,8 @@ static bool solve_contains(repair *r, const eg_rule_expr *call) {
 
 // ---- types --------------------------------------------------------------------------
 
-/// Gives the first tensor dimensions that broadcast to `dims`.
+/// Gives the first operand of a condition, a drawn tensor, a shape that broadcasts
+/// to `dims`.
 static bool shrink_to(repair *r, uint32_t expr, eg_ints dims) {
   uint32_t var;
   const eg_verify_leaf *leaf = eg_repair_leaf(r, expr, &var);
@@ -216,9 +218,9 @@ static bool solve_same_type(repair *r, const eg_rule_expr *call) {
 
 static bool satisfy(repair *r, uint32_t condition, bool wanted);
 
-/// Makes a call of `and` or `or` hold, unless `wanted` is false: fail. All operands of
-/// `and`, or one operand of `or`, must hold; one operand of `and`, or all operands of
-/// `or`, must fail.
+/// Makes a call of `and` or `or` true, or false unless `wanted`. For true, all operands
+/// of `and`, or one of `or`, must be true; for false, one of `and`, or all of `or`, must
+/// be false.
 static bool satisfy_operands(repair *r, const eg_rule_expr *call, bool wanted) {
   bool all = (call->function == EG_RULE_FN_AND) == wanted, done = true;
   if (!all) return satisfy(r, call->args[eg_repair_below(r, call->arg_count)], wanted);
@@ -227,7 +229,7 @@ static bool satisfy_operands(repair *r, const eg_rule_expr *call, bool wanted) {
   return done;
 }
 
-/// Makes a condition hold or, unless `wanted`, fail.
+/// Makes a condition true or, unless `wanted`, false.
 typedef bool satisfier(repair *r, const eg_rule_expr *call, bool wanted);
 
 static bool satisfy_equal(repair *r, const eg_rule_expr *call, bool wanted) {
@@ -281,7 +283,8 @@ static bool satisfy(repair *r, uint32_t condition, bool wanted) {
   return satisfy_call(r, call, wanted);
 }
 
-/// Makes the expression go the aimed way, once this term decides it.
+/// Gives the expression of the current class its outcome (below, at, above; true, false),
+/// once this term decides it.
 static void go_way(repair *r, uint64_t bound) {
   eg_verify_draws *draws = r->draws;
   const eg_instance_aim *aim = draws->aim;
@@ -323,7 +326,7 @@ void eg_verify_repair(eg_verify_draws *draws, const eg_rule_term *term, uint64_t
   repair r = {.draws = draws, .term = term, .before = bound};
   uint64_t kept = draws->bound;
   const eg_rule *rule = draws->rule;
-  // Attributes count as bound while conditions are solved.
+  // The term's attributes count as bound while conditions are solved.
   eg_verify_bind_slots(draws, term, draws->choice.slots);
   bool has_lets = eg_verify_bind_lets(draws);
   bool is_steered = eg_repair_below(&r, 100) < PERCENT;

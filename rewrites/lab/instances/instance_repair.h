@@ -1,5 +1,5 @@
-// The repair of a term: makes conditions hold (instance_repair.c) by giving expressions a
-// value (instance_solve.c).
+// Repairs a drawn term: makes conditions of the rule hold (instance_repair.c) by giving
+// expressions a required value (instance_solve.c).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_INSTANCE_REPAIR_H
 #define EG_REWRITES_INSTANCE_REPAIR_H
@@ -12,12 +12,12 @@ typedef struct repair {
   uint64_t before; // variables bound before this term
 } repair;
 
-/// Makes the expression have the value by changing one attribute or one leaf of the term.
+/// Gives the expression the value by changing one attribute or leaf (tensor) of the term.
 bool eg_repair_solve(repair *r, uint32_t expr, const eg_rule_value *value);
 
 /// Makes the expression have the list as its value; returns false when `data` is NULL.
 bool eg_repair_solve_list(repair *r, uint32_t expr, const int64_t *data, uint32_t len);
-/// Solves for a copy of the list in which the element at a place is replaced.
+/// Gives the expression the list as its value, with element number `at` replaced.
 bool eg_repair_solve_element(repair *r, uint32_t expr, eg_ints list, uint32_t at,
                              int64_t element);
 bool eg_repair_solve_int(repair *r, uint32_t expr, int64_t number);
@@ -30,10 +30,10 @@ int64_t *eg_repair_copy(repair *r, eg_ints list, uint32_t len);
 typedef enum arithmetic { PLUS, MINUS, TIMES, OVER } arithmetic;
 bool eg_repair_combine(repair *r, arithmetic how, const eg_rule_value *a,
                        const eg_rule_value *b, eg_rule_value *out);
-/// Returns the leaf that `expr` names, if it is of a class variable drawn by this term,
+/// Returns the drawn tensor (leaf) that `expr` names, if the current term drew it,
 /// else NULL.
 eg_verify_leaf *eg_repair_leaf(repair *r, uint32_t expr, uint32_t *out_var);
-/// Gives the leaf that `expr` names (eg_repair_leaf) another type.
+/// Gives the drawn tensor that `expr` names (eg_repair_leaf) another type.
 bool eg_repair_set_type(repair *r, uint32_t expr, const eg_type *type);
 /// Returns the type of the tensor that `expr` names, or NULL.
 const eg_type *eg_repair_type_of(repair *r, uint32_t expr);

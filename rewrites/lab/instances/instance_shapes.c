@@ -1,4 +1,4 @@
-// Tests shapes, sizes and dimensions.
+// Tests whether shapes, sizes and dimensions are in a class of instances.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/instances/instance_tests.h"
 
@@ -17,8 +17,8 @@ EG_CLASS_PUT(put_same_sizes) {
   (void)eg_own_list(choice, attr);
 }
 
-/// True when some dimension is larger than the operand's (low > 0), or smaller. Shapes
-/// are aligned at their last dimensions.
+/// True when some size in the attribute is larger than the operand's (low > 0), or
+/// smaller. Shapes are aligned at their last dimensions.
 EG_CLASS_HOLDS(holds_sizes) {
   const eg_type *x = &node->types[0];
   if (attr->ints.len < x->rank) return false;
@@ -68,7 +68,7 @@ EG_CLASS_PUT(put_more_dims) {
 
 enum { SCALES_NONE, SCALES_EXACT, SCALES_BESIDE };
 
-/// True when some scale gives a size other than the attribute's.
+/// True when some scale of a resize gives a size other than the size attribute.
 static bool is_beside_size(const eg_instance_node *node, eg_floats scales) {
   uint16_t slot;
   if (!eg_op_find_attr(node->op, "shape", &slot)) return false;
@@ -87,7 +87,7 @@ EG_CLASS_HOLDS(holds_scales) {
   return kind == (int)row->low;
 }
 
-/// Draws scales that cut off up to one element.
+/// Draws resize scales that cut off up to one element.
 EG_CLASS_PUT(put_scales) {
   static const double beside[] = {0.25, 0.5, 0.75, -0.25};
   const eg_type *x = &choice->types[0];
@@ -105,7 +105,7 @@ EG_CLASS_PUT(put_scales) {
   attr->floats = (eg_floats){.data = scales, .len = x->rank};
 }
 
-/// Sizes for which from * (to / from), rounded to float32, is not `to`. Some of their
+/// Resize sizes for which from * (to / from), rounded to float32, is not `to`. Some
 /// positions are in the middle between two elements, others on one.
 static const struct {
   int64_t from, to;
@@ -174,7 +174,7 @@ EG_CLASS_HOLDS(holds_prime) {
 
 // ---- operands that broadcast ----------------------------------------------------------
 
-/// The operand that broadcasts: 0, 1, or both.
+/// Which operand is broadcast: 0, 1, or both.
 enum { BOTH_OPERANDS = 2 };
 
 /// Returns dimension `i` of the shape aligned to `rank` dimensions; a missing dimension
@@ -184,7 +184,7 @@ static int64_t aligned(const eg_type *type, uint32_t rank, uint32_t i) {
   return i < missing ? 1 : type->dims[i - missing];
 }
 
-/// True when broadcasting with the other operand makes it larger.
+/// True when broadcasting with the type `by` makes `type` larger.
 static bool is_stretched(const eg_type *type, const eg_type *by) {
   uint32_t rank = type->rank > by->rank ? type->rank : by->rank;
   bool is = rank > type->rank;
@@ -201,14 +201,14 @@ static bool are_stretched(const eg_type *types, uint32_t which, bool is_empty) {
   return is[which] && (!is_empty || eg_type_elements(&types[which]) == 0);
 }
 
-/// Returns the batch dimensions of a factor of a matrix product.
+/// Returns the batch dimensions of an operand of a matrix product.
 static eg_type batch_of(const eg_type *type) {
   eg_type batch = *type;
   batch.rank = type->rank > 2 ? type->rank - 2 : 0;
   return batch;
 }
 
-/// Makes `other` larger than `like` in one dimension: one that is 1 in `like`, or a
+/// Makes `other` larger than `like` in one dimension that is 1 in `like`, or in a
 /// new one.
 static void stretch(eg_verify_choice *choice, const eg_type *like, eg_type *other) {
   uint32_t ones[EGRAPH_MAX_RANK], count = 0;
@@ -243,8 +243,8 @@ static bool has_other(const eg_verify_choice *choice, uint32_t operand) {
   return operand < 2 && (operand > 0 || choice->type_set[1]);
 }
 
-/// Keeps the matrices of a factor, and makes its batch broadcast with that of the
-/// other factor.
+/// Keeps the matrices of an operand of a matrix product, and makes its batch dimensions
+/// broadcast with those of the other operand.
 EG_CLASS_FIT(fit_stretched_batch) {
   if (!has_other(choice, operand)) return;
   eg_type *type = &choice->types[operand];
@@ -278,7 +278,7 @@ EG_CLASS_FIT(fit_stretched) {
   if (which != other) shrink(choice, &choice->types[operand]);
 }
 
-/// Makes the summed dimension of a factor empty, and no other one.
+/// Makes the summed dimension of a matrix product's operand empty, and no other one.
 EG_CLASS_FIT(fit_empty_sum) {
   if (operand > 1 || choice->op == EG_OP_EINSUM) return;
   eg_type *type = &choice->types[operand];
@@ -338,8 +338,8 @@ EG_CLASS_PREPARE(prepare_equal) {
   choice->dim_count = 1;
 }
 
-/// Makes draws prefer a dimension that broadcasts, and an empty one if the class
-/// requires it.
+/// Makes a random choice prefer a dimension that broadcasts, and an empty one if the
+/// class requires it.
 EG_CLASS_PREPARE(prepare_stretched) {
   choice->dims[choice->dim_count++] = 1;
   if (row->high > 0) choice->dims[choice->dim_count++] = 0;

@@ -42,8 +42,8 @@ static bool is_permutation(eg_ints list) {
   return seen == (UINT64_C(1) << list.len) - 1;
 }
 
-/// Replaces a list that is no permutation by one that has the changed elements of the
-/// list and otherwise agrees with `perm`, if possible.
+/// Replaces a list that should be a permutation by one that has the changed elements of
+/// the list and otherwise agrees with `perm`, if possible.
 static void keep_permutation(repair *r, eg_ints perm, eg_rule_value *inout) {
   eg_ints list = inout->ints;
   if (perm.len != list.len || !is_permutation(perm) || is_permutation(list)) return;
@@ -79,7 +79,7 @@ bool eg_repair_solve_int(repair *r, uint32_t expr, int64_t number) {
 
 // ---- variables --------------------------------------------------------------------
 
-/// True for the attribute to which the draw is steered, which must not change.
+/// True for the attribute that the current class of instances is about: it stays.
 static bool is_aimed_at(const repair *r, uint16_t slot) {
   const eg_instance_aim *aim = r->draws->choice.aim;
   bool has_slot = aim != NULL &&
@@ -87,7 +87,7 @@ static bool is_aimed_at(const repair *r, uint16_t slot) {
   return has_slot && aim->slot == slot;
 }
 
-/// Keeps the sum of the sizes of a split: other sizes compensate for changed ones.
+/// Keeps the sum of a split's part sizes: other sizes compensate for changed ones.
 static void keep_sum(repair *r, const eg_attr *slot, eg_rule_value *inout) {
   eg_ints from = slot->ints, to = inout->ints;
   if (from.len != to.len || to.len == 0) return;
@@ -143,7 +143,7 @@ eg_verify_leaf *eg_repair_leaf(repair *r, uint32_t expr, uint32_t *out_var) {
   return &r->draws->leaves[at->var];
 }
 
-/// True unless the change takes the leaf out of the class to which the draw is steered.
+/// True unless changing the leaf's type takes it out of the current class of instances.
 static bool keeps_aim(const repair *r, uint32_t var, const eg_type *from,
                       const eg_type *to) {
   const eg_instance_aim *aim = r->draws->aim;
@@ -187,7 +187,7 @@ const eg_type *eg_repair_type_of(repair *r, uint32_t expr) {
   return fact != NULL ? &fact->type : NULL;
 }
 
-/// Defines a solver that is one expression.
+/// Defines a solver (inverse of a rule-language function) that is one expression.
 #define SOLVER(name, solved)                                                             \
   static bool name(repair *r, const eg_rule_expr *call, const eg_rule_value *value) {    \
     return solved;                                                                       \
@@ -232,7 +232,8 @@ bool eg_repair_combine(repair *r, arithmetic how, const eg_rule_value *a,
   return result != NULL;
 }
 
-/// Solves for one operand of a sum or product, from the value and all other operands.
+/// Gives one operand of a sum or product the value that the result and all other
+/// operands determine.
 static bool solve_operand(repair *r, const eg_rule_expr *call, const eg_rule_value *value,
                           arithmetic inverse) {
   for (uint32_t i = 0; i < call->arg_count; i++) {
@@ -252,7 +253,7 @@ static bool solve_operand(repair *r, const eg_rule_expr *call, const eg_rule_val
 SOLVER(solve_add, solve_operand(r, call, value, MINUS))
 SOLVER(solve_mul, solve_operand(r, call, value, OVER))
 
-/// Solves a (how) b = value: a is value (inverse) b, and b is a (how) value.
+/// Solves a (how) b = value for a or b: a is value (inverse) b, and b is a (how) value.
 static bool solve_pair(repair *r, const eg_rule_expr *call, const eg_rule_value *value,
                        arithmetic how, arithmetic inverse) {
   eg_rule_value other, result;
@@ -381,8 +382,8 @@ static bool solve_at(repair *r, const eg_rule_expr *call, const eg_rule_value *v
          eg_repair_solve_element(r, call->args[0], list.ints, at, value->i);
 }
 
-/// Solves for a list whose first `count` elements (or, unless `is_first`, whose other
-/// elements) are the value.
+/// Solves for a list whose first `count` elements (or, unless `is_first`, the rest)
+/// are `value`.
 static bool solve_piece(repair *r, const eg_rule_expr *call, const eg_rule_value *value,
                         bool is_first) {
   eg_rule_value list;
@@ -453,8 +454,8 @@ static const struct {
                      {"steps", 0},     {"repeats", 0},     {"strides", 2},
                      {"dilations", 2}, {"kernel_shape", 2}};
 
-/// Gives operand 0 the rank for which the list has `len` numbers; the list is then drawn
-/// for this rank.
+/// Gives operand 0 the rank for which the list attribute has `len` numbers; the list is
+/// then drawn for this rank.
 static bool solve_rank_of_list(repair *r, const char *name, int64_t len) {
   const eg_rule_term *child = &r->draws->rule->terms[r->term->children[0]];
   bool is_own = child->is_var && (r->before >> child->var & 1) == 0;
@@ -544,7 +545,7 @@ static bool solve_reverse(repair *r, const eg_rule_expr *call,
   return eg_repair_solve_list(r, call->args[0], copy, len);
 }
 
-/// Solves for the list: the value, except for the element that is set.
+/// Solves `set-at` for its list: the value, except for the element that is set.
 static bool solve_set_at(repair *r, const eg_rule_expr *call,
                          const eg_rule_value *value) {
   eg_rule_value list;
@@ -582,8 +583,8 @@ SOLVER(solve_perm_inverse,
            eg_repair_solve_list(r, call->args[0], inverse_of(r, value->ints),
                                 value->ints.len))
 
-/// Solves list[perm[i]] = value[i] (applying and composing): the list is the value
-/// permuted back; the permutation is found by looking up every element.
+/// Solves list[perm[i]] = value[i]: the list is the value permuted back; the permutation
+/// is found by looking up every element.
 static bool solve_apply(repair *r, uint32_t perm, uint32_t list, eg_ints value) {
   eg_rule_value is;
   if (eg_repair_value_of(r, perm, &is) && is_permutation(is.ints) &&

@@ -1,5 +1,5 @@
 // Steers draws to a class of instances, decides whether an instance is in the class, and
-// reports the obstacle of failed tries.
+// reports the condition or term at which tries failed.
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
@@ -15,7 +15,7 @@ static bool is_of_term(const eg_instance_aim *aim) {
 
 enum { MOST_SIZES = 8 };
 
-/// Adds dimensions that the rule names, and their doubles.
+/// Makes the random choice prefer dimensions that the rule names, and their doubles.
 static void add_named_sizes(const eg_verify_draws *draws, eg_verify_choice *choice) {
   const rule_hints *hints = &draws->hints;
   for (uint32_t i = 0; i < hints->size_count && choice->dim_count < MOST_SIZES; i++)
@@ -24,8 +24,8 @@ static void add_named_sizes(const eg_verify_draws *draws, eg_verify_choice *choi
     choice->dims[choice->dim_count++] = 2 * hints->sizes[i];
 }
 
-/// Prepares a choice for a way, which may depend on a size that the rule names, on equal
-/// dimensions, or on a window, which needs room.
+/// Prepares the random choice for a class about an expression's outcome, which may depend
+/// on a size that the rule names, on equal dimensions, or on a window, which needs space.
 static void prepare_way(eg_verify_draws *draws, eg_verify_choice *choice) {
   uint32_t kind = eg_verify_below(choice, 8);
   if (kind < 3) add_named_sizes(draws, choice);
@@ -141,8 +141,8 @@ bool eg_verify_excludes(const eg_verify_draws *draws, const eg_instance_aim *aim
          eg_instance_most_rank(aim) < hints->vars[aim->var].min_rank;
 }
 
-// Returns the obstacle at the last term that a try reached: the condition that failed
-// most often there, or else the type (a try that reached a condition was well-typed).
+// Returns the condition or term at which tries failed, at the last term that a try
+// reached: the condition that was false most often there, or else the ill-typed term.
 eg_verify_obstacle eg_verify_obstacle_of(const eg_verify_draws *draws) {
   eg_verify_obstacle found = {EG_RULE_NONE, EG_RULE_NONE};
   uint32_t last = 0, most = 0;

@@ -1,5 +1,5 @@
-// Tests of the rows of instance_classes.def. Each test recognizes members of a class and
-// can change a choice into a member.
+// Tests for the rows of instance_classes.def. Each test recognizes nodes of a class and
+// can change a random choice of a node so that it is in the class.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_INSTANCE_TESTS_H
 #define EG_REWRITES_INSTANCE_TESTS_H
@@ -7,16 +7,18 @@
 #include "rewrites/lab/instances/instance_aims.h"
 
 typedef struct eg_class_test {
-  /// True when the attribute of the node is in the class. For operands, `attr` is NULL;
-  /// for a class variable, `attr` is the list of its dimensions and `node` is NULL.
+  /// True when the attribute makes the node a member of the class of instances. For
+  /// operands, `attr` is NULL; for a tensor variable, `attr` is its dimensions and `node`
+  /// is NULL.
   bool (*holds)(const eg_instance_class *row, const eg_instance_node *node,
                 const eg_attr *attr);
-  /// Changes an attribute so that it is in the class; does nothing when the operand has
-  /// no room for it. NULL: attributes are drawn with the operands of their term.
+  /// Changes an attribute so that the node is in the class of instances; does nothing
+  /// when the operand is too small. NULL: attributes are drawn with the operands of
+  /// their term.
   void (*put)(const eg_instance_class *row, eg_verify_choice *choice, eg_attr *attr);
-  /// Prepares a choice before operands are drawn. NULL: nothing to prepare.
+  /// Prepares a random choice before operands are drawn. NULL: nothing to prepare.
   void (*prepare)(const eg_instance_class *row, eg_verify_choice *choice);
-  /// Changes an operand so that the operands are in the class. Only for classes
+  /// Changes an operand so that the operands together are in the class. Only for classes
   /// of operands.
   void (*fit)(const eg_instance_class *row, eg_verify_choice *choice, uint32_t operand);
 } eg_class_test;
@@ -31,7 +33,7 @@ struct eg_instance_class {
   bool is_flag; // true for the two numbers of a flag
 };
 
-// Heads of the functions of a test; few of the functions read all parameters.
+// Heads of the functions of a test; few of these functions read all parameters.
 #define EG_CLASS_HOLDS(name)                                                             \
   static bool name(EG_MAYBE_UNUSED const eg_instance_class *row,                         \
                    EG_MAYBE_UNUSED const eg_instance_node *node,                         \
@@ -48,9 +50,9 @@ struct eg_instance_class {
 // ---- numbers, lists, windows and texts (instance_lists.c) ----------------------------
 
 bool eg_is_between(const eg_instance_class *row, double value);
-/// Draws a whole number from `low` to `high`.
+/// Draws a whole number from row->low to row->high.
 int64_t eg_whole_between(const eg_instance_class *row, eg_verify_choice *choice);
-/// Replaces a list by a copy that may be changed.
+/// Replaces a list attribute by a copy that may be changed, and returns the copy.
 int64_t *eg_own_list(eg_verify_choice *choice, eg_attr *attr);
 /// True when the weight of the operator determines its window.
 bool eg_has_weight_window(eg_op op);
@@ -61,7 +63,7 @@ extern const eg_class_test eg_test_NUMBER, eg_test_ALL, eg_test_SOME, eg_test_LE
 
 // ---- shapes and operands that broadcast (instance_shapes.c) ---------------------------
 
-/// Makes draws prefer the dimensions 0 and 2.
+/// Makes a random choice prefer the dimensions 0 and 2.
 void eg_prepare_empty(const eg_instance_class *row, eg_verify_choice *choice);
 
 extern const eg_class_test eg_test_SAME_SIZES, eg_test_SIZES, eg_test_MORE_DIMS,

@@ -1,5 +1,5 @@
-// The state of draws: tensors of a walk, leaves, and the e-graph to which complete left
-// sides are added.
+// The state while an instance is drawn: tensors of terms, leaves, and the e-graph to
+// which complete left sides are added.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/instances/instance_draw_internal.h"
 
@@ -62,8 +62,8 @@ egraph_status eg_verify_draws_create(const egraph_allocator *alloc, const eg_rul
   draws->alloc = heap;
   draws->rule = rule;
   draws->env.rule = rule;
-  // The seed includes the name, so that adding a rule does not change the tests
-  // of others.
+  // The seed of the random numbers includes the rule's name, so that adding a rule does
+  // not change the tests of others.
   draws->rng.state = eg_hash_bytes(seed, rule->name, strlen(rule->name));
   eg_arena_init(&draws->arena, heap);
   eg_rule_builder_init(&draws->builder, heap);
@@ -105,7 +105,7 @@ egraph_status eg_verify_renew_egraph(eg_verify_draws *draws) {
 
 // ---- leaves ---------------------------------------------------------------------
 
-/// Adds an input or weight of the graph.
+/// Adds a leaf to the graph as an input or weight.
 static egraph_status declare_leaf(eg_verify_draws *draws, const eg_verify_leaf *leaf,
                                   const char *name) {
   eg_value value;

@@ -62,7 +62,8 @@ bool eg_same_expr(const eg_rule *rule, uint32_t a, uint32_t b) {
 
 // ---- the ways of a rule -------------------------------------------------------------
 
-/// True when `expr` is `condition`, or an operand of it that must hold or must fail.
+/// True when `expr` is `condition`, or an operand of it that must be true or must
+/// be false.
 static bool is_settled_by(const eg_rule *rule, uint32_t condition, uint32_t expr) {
   const eg_rule_expr *call = &rule->exprs[condition];
   if (eg_same_expr(rule, condition, expr)) return true;
@@ -73,8 +74,8 @@ static bool is_settled_by(const eg_rule *rule, uint32_t condition, uint32_t expr
   return false;
 }
 
-/// Returns the ways (bits 0 to 2: below, at, above) that a comparison which must
-/// hold allows.
+/// Returns the outcomes (bits 0 to 2: below, at, above) that a comparison which must hold
+/// allows for its operands.
 static unsigned ways_left(const eg_rule *rule, uint32_t expr) {
   static const unsigned left[EG_RULE_FN_COUNT] = {
       [EG_RULE_FN_NE] = 5, [EG_RULE_FN_LT] = 1,  [EG_RULE_FN_LE] = 3, [EG_RULE_FN_GT] = 4,
@@ -96,8 +97,8 @@ static bool is_constant(const eg_rule *rule, uint32_t expr) {
   return true;
 }
 
-/// True when the expression is the length of a list of parts, which does not depend
-/// on ranks.
+/// True when the expression is the length of a list of parts (of a split), which does not
+/// depend on ranks.
 static bool counts_parts(const eg_rule *rule, uint32_t expr) {
   const eg_rule_expr *call = eg_rule_call_of(rule, expr, EG_RULE_FN_LEN);
   uint32_t list = call != NULL ? eg_rule_var_of(rule, call->args[0]) : EG_RULE_NONE;
@@ -111,7 +112,8 @@ static bool counts_parts(const eg_rule *rule, uint32_t expr) {
   return false;
 }
 
-/// Returns the largest rank that an index, a number of elements or a list requires.
+/// Returns the largest rank that an index, element count or list of the
+/// expression requires.
 static uint32_t rank_of_expr(const eg_rule *rule, uint32_t expr, int64_t way) {
   const eg_rule_expr *at = &rule->exprs[expr];
   int64_t rank = 0;
@@ -174,8 +176,8 @@ bool eg_way_leads_through(const eg_rule *rule, uint32_t expr, uint32_t choice,
   return *out_wanted || holds_expr(rule, at->args[2], expr);
 }
 
-/// Makes the aim of a way, with the rank that the choices on the path to the
-/// expression require.
+/// Makes the class of instances in which an expression has an outcome (`way`), with the
+/// rank that the `if`s around the expression require.
 static eg_instance_aim way_of(const eg_rule *rule, uint32_t expr, int64_t way) {
   eg_instance_aim aim = {.subject = EG_INSTANCE_WAY,
                          .expr = expr,
@@ -223,7 +225,7 @@ static bool is_reached(eg_rule_env *env, uint32_t expr) {
   return true;
 }
 
-/// True when the expression goes that way, even if it is not reached.
+/// True when the expression has the class's outcome, even in a branch that is not taken.
 static bool takes(eg_rule_env *env, const eg_instance_aim *aim) {
   const eg_rule_expr *call = &env->rule->exprs[aim->expr];
   eg_way_kind kind = eg_way_kind_of(env->rule, aim->expr);

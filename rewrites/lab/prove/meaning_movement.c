@@ -1,5 +1,5 @@
-// Pointwise operators, constants, and data movement: finds the operand element of a
-// result element.
+// Finds, for an element of the result of a pointwise operator, a constant or data
+// movement, the operand elements that it reads.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/prove/proof_case.h"
 
@@ -53,7 +53,7 @@ eg_scalar eg_case_pointwise(eg_case *c, uint32_t term,
   uint32_t count = t->child_count;
   for (uint16_t i = 0; i < eg_op_info_of(t->op)->attr_count; i++)
     kids[count++] = eg_slot_scalar(c, term, i);
-  // A number equals itself unless it is NaN.
+  // x == x is true for every number x except NaN.
   const eg_kind_of_numbers *kind =
       &c->numbers[eg_kind_root(c, c->kinds[eg_kid(c, term, 0)])];
   bool compares = t->op == EG_OP_EQUAL || t->op == EG_OP_LESS_OR_EQUAL ||
@@ -159,7 +159,7 @@ eg_scalar eg_element_conv_identity(eg_case *c, uint32_t term, const eg_poly *at)
   eg_proof *p = c->p;
   const eg_shape *shape = &c->shapes[term];
   eg_poly of_group = eg_poly_canonical(p, shape->dims[1]);
-  // The element exists, so of_group >= 1.
+  // An element of the result exists, so of_group >= 1.
   eg_assume_natural(p, eg_poly_sub(p, of_group, eg_one(c)));
   eg_scalar made = delta(c, eg_poly_mod(p, at[0], of_group), at[1]);
   for (uint32_t i = 2; i < shape->rank; i++) {
@@ -230,8 +230,8 @@ eg_scalar eg_element_concat(eg_case *c, uint32_t term, const eg_poly *at) {
     eg_case_assume_inside(c, place[axis], eg_kid_shape(c, term, i)->dims[axis]);
     eg_scalar own = eg_case_element(c, eg_kid(c, term, i), place);
     eg_branch_close(p, branch);
-    // From the last operand down: use what is built so far at or after the begin of the
-    // next one.
+    // Builds the concatenation from its last operand down: at or after the begin of the
+    // next operand, the element is the one built so far.
     made = i + 1 == t->child_count
                ? own
                : eg_scalar_choice(p, eg_poly_sub(p, at[axis], begins[i + 1]), made, own);
@@ -256,13 +256,13 @@ void eg_type_split(eg_case *c, uint32_t term) {
   c->shapes[term] = *x;
 }
 
-// Gives up: a split has no elements itself; its parts read its operand.
+// Gives up the proof: a split has no elements itself; its parts read its operand.
 eg_scalar eg_element_split(eg_case *c, uint32_t term, const eg_poly *at) {
   (void)term, (void)at;
   eg_case_give_up(c, "%s without part", "split");
 }
 
-// Returns the split node of a part.
+// Returns the split node of which the term is a part.
 static uint32_t split_of(eg_case *c, uint32_t term) {
   uint32_t kid = eg_kid(c, term, 0);
   if (eg_case_term(c, kid)->is_var) kid = c->vars[eg_case_term(c, kid)->var].which;
@@ -306,7 +306,7 @@ eg_scalar eg_element_part(eg_case *c, uint32_t term, const eg_poly *at) {
 
 // ---- slice and pad ----------------------------------------------------------------
 
-// Counts the elements start, start + step, ... before end. Chooses the sign of the step
+// Counts the elements start, start + step, ... before end. Tries both signs of the step
 // when the facts do not determine it.
 static eg_poly sliced(eg_case *c, eg_poly size, eg_poly start, eg_poly end,
                       eg_poly step) {

@@ -25,7 +25,7 @@ static eg_scalar activated(eg_case *c, eg_scalar x, eg_scalar act, eg_scalar alp
                         1 + info->attr_count, domain);
 }
 
-/// The addends of a kernel that starts its sum at 0 and rounds once.
+/// The addends of a result element of a kernel that starts at 0 and rounds once.
 typedef struct summed {
   eg_scalar parts[8]; // the sum, then its addends
   uint32_t count;
@@ -33,8 +33,8 @@ typedef struct summed {
 
 static void add_part(summed *s, eg_scalar part) { s->parts[s->count++] = part; }
 
-// Returns the sum of the parts; when results must be equal bit by bit, a function of the
-// parts, the same for all contractions.
+// Returns the sum of the addends; when results must be equal bit by bit, an unknown
+// function of the addends that is the same for all contractions.
 static eg_scalar rounded(eg_case *c, const summed *s) {
   eg_scalar made = s->parts[0];
   if (eg_case_is_bitwise(c))
@@ -44,7 +44,7 @@ static eg_scalar rounded(eg_case *c, const summed *s) {
   return made;
 }
 
-// Applies the activation, which comes before the result is rounded.
+// Applies the fused activation, which comes before the result is rounded.
 static eg_scalar with_activation(eg_case *c, uint32_t term, uint16_t act, summed *s) {
   eg_scalar number = eg_slot_scalar(c, term, act);
   if (eg_case_is_bitwise(c) && !eg_scalar_is_number(c->p, number, EG_ACT_NONE)) {
@@ -60,14 +60,15 @@ static eg_scalar with_activation(eg_case *c, uint32_t term, uint16_t act, summed
 
 // ---- matrix products --------------------------------------------------------------
 
-/// The axes of rows, columns and the sum in both operands; -1: the operand is a vector
-/// without that axis.
+/// The axes of rows, columns and the summed dimension in both operands of a product; -1:
+/// the operand is a vector without that axis.
 typedef struct product {
   int a_row, a_sum, b_sum, b_column;
   uint32_t a_batch, b_batch, batch;
 } product;
 
-/// Reads the flags at `transposed` and at the slot after it.
+/// Finds a matrix product's axes from its transposition flags: two slots from
+/// `transposed` on.
 static product product_axes(eg_case *c, uint32_t term, uint16_t transposed) {
   bool trans_a = eg_slot_flag(c, term, transposed);
   bool trans_b = eg_slot_flag(c, term, (uint16_t)(transposed + 1));
@@ -179,7 +180,7 @@ eg_scalar eg_element_gemm(eg_case *c, uint32_t term, const eg_poly *at) {
 
 enum { LETTERS = 128, LABELS = 16 };
 
-/// The letters of the operands, then of the result.
+/// The dimension letters of an einsum's operands, then of its result.
 typedef struct equation {
   char labels[LABELS][EGRAPH_MAX_RANK + 1];
   uint32_t count;
@@ -269,7 +270,7 @@ eg_scalar eg_element_einsum(eg_case *c, uint32_t term, const eg_poly *at) {
 
 // ---- windows ----------------------------------------------------------------------
 
-/// A window over one spatial dimension.
+/// A convolution or pooling window over one spatial dimension.
 typedef struct window {
   eg_poly size, kernel, stride, dilation, begin, end;
 } window;
@@ -308,7 +309,7 @@ static eg_poly tap_place(eg_case *c, const window *w, eg_poly position, eg_poly 
   return eg_poly_canonical(p, eg_poly_sub(p, place, w->begin));
 }
 
-// Reads a window; the first slots of max-pool and average-pool are the same.
+// Reads the window of a pooling; max-pool and average-pool share their first slots.
 static window window_of(eg_case *c, uint32_t term, uint32_t i) {
   const eg_shape *x = eg_kid_shape(c, term, 0);
   eg_op op = eg_case_term(c, term)->op;

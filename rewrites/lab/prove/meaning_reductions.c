@@ -104,10 +104,10 @@ void eg_type_softmax(eg_case *c, uint32_t term) {
 
 static eg_scalar exponential(eg_case *c, eg_scalar x) { return call1(c, EG_OP_EXP, x); }
 
-/// A larger addend could round the elements of a row away.
+/// Larger numbers added to a row of a softmax could round its elements away.
 #define LARGEST_SHIFT 1e3
 
-// True when s is the fold over the row whose element at `index` is x.
+// True when s is the fold over a row (elements by `index`) whose element is x.
 static bool is_of_row(eg_proof *p, eg_scalar s, eg_fold fold, eg_poly index, eg_poly size,
                       eg_scalar x) {
   const eg_scalar_node *n = eg_scalar_at(p, s);
@@ -117,9 +117,9 @@ static bool is_of_row(eg_proof *p, eg_scalar s, eg_fold fold, eg_poly index, eg_
          eg_scalar_rename(p, n->kids[2], n->kids[0], index) == x;
 }
 
-// Removes the largest element of the row, or a number, that is subtracted from every
-// element: the softmax is the same. If the row has NaN, infinite numbers, or only -inf,
-// both results are NaN.
+// Removes the row's largest element, or a number, that is subtracted from every element
+// of a softmax: the softmax stays the same. If the row has NaN, infinite numbers, or only
+// -inf, both results are NaN.
 static eg_scalar unshifted(eg_case *c, eg_scalar x, eg_poly index, eg_poly size) {
   eg_proof *p = c->p;
   const eg_scalar_node *n = eg_scalar_at(p, x);
@@ -162,7 +162,7 @@ eg_scalar eg_element_softmax(eg_case *c, uint32_t term, const eg_poly *at) {
   eg_scalar x = eg_case_element(c, kid, at);
   eg_scalar sum =
       eg_case_folded(c, kid, UINT32_C(1) << axis, at, EG_FOLD_SUM, &count, exponential);
-  // A function of an element and its row, because the formula can leave the range.
+  // An opaque function of an element and its row: the formula can leave the range.
   if (eg_case_is_bitwise(c))
     sum = eg_case_reduced(c, op, sum, inner_of(c, &c->shapes[kid], UINT32_C(1) << axis));
   if (!c->p->laws.is_fast) return eg_scalar_opaque(c->p, op, (eg_scalar[]){x, sum}, 2);

@@ -13,7 +13,7 @@ enum { KIDS = 64 };
 
 // ---- sums -----------------------------------------------------------------------
 
-/// A sum under construction.
+/// A sum while it is built.
 typedef struct draft {
   uint32_t kids[KIDS];
   double factors[KIDS];
@@ -47,8 +47,8 @@ static void insert_at(eg_proof *p, draft *d, uint32_t at, eg_scalar s, double fa
   d->count++;
 }
 
-// Adds a term that is neither a number nor a sum. A term that does not cancel is kept
-// twice, with the positive factor first.
+// Adds a term that is neither a number nor a sum to a sum. A term that need not cancel (s
+// - s may be NaN) is kept twice, with the positive factor first.
 static void add_kid(eg_proof *p, draft *d, eg_scalar s, eg_number factor) {
   bool any_sign = cancels(p, s);
   uint32_t at = 0;
@@ -70,7 +70,7 @@ static void add_kid(eg_proof *p, draft *d, eg_scalar s, eg_number factor) {
   insert_at(p, d, at, s, factor.value);
 }
 
-// Adds a scalar times a factor that is finite and not 0.
+// Adds a scalar times a finite factor other than 0 to a sum.
 static void draft_add(eg_proof *p, draft *d, eg_scalar s, eg_number factor) {
   const eg_scalar_node *n = eg_scalar_at(p, s);
   if (n->kind != EG_SCALAR_NUMBER && n->kind != EG_SCALAR_SUM) {
@@ -169,7 +169,8 @@ static bool is_divided(eg_proof *p, double a, double by) {
          (p->domain == EG_DOMAIN_REAL || quotient == floor(quotient));
 }
 
-/// Divides a sum by the number that all of its terms have as a factor, *out.
+/// Divides a sum by the number that all of its terms have as a factor; *out is
+/// the number.
 static eg_scalar primitive(eg_proof *p, eg_scalar sum, eg_number *out) {
   const eg_scalar_node *n = eg_scalar_at(p, sum);
   *out = exactly(1);
@@ -263,8 +264,8 @@ eg_scalar eg_scalar_factors(eg_proof *p, eg_scalar a, eg_scalar b) {
       p, (eg_scalar_node){.kind = EG_SCALAR_PRODUCT, .count = f.count, .kids = f.kids});
 }
 
-// Returns the rank in the order in which factors are distributed: sums have rank 3,
-// totals 2, choices 1; other factors have 0.
+// Returns the order in which factors are distributed over a product: sums have rank 3,
+// sums over an index (totals) 2, choices 1; other factors have 0.
 static uint32_t spread_rank(const eg_proof *p, eg_scalar s) {
   const eg_scalar_node *n = eg_scalar_at(p, s);
   switch ((int)n->kind) {
@@ -333,8 +334,8 @@ static bool may_distribute(eg_proof *p, eg_scalar sum, eg_scalar factor) {
           p->domain == EG_DOMAIN_WHOLE);
 }
 
-// True when a factor may be distributed over a total. Infinity times an empty sum is NaN;
-// an empty sum of products is 0.
+// True when a factor may be distributed over a sum over an index (total). Infinity times
+// an empty sum is NaN; an empty sum of products is 0.
 static bool may_enter_total(eg_proof *p, const eg_scalar_node *n, eg_scalar factor) {
   return eg_scalar_is_finite(p, factor) || p->laws.cancels ||
          p->domain == EG_DOMAIN_WHOLE ||
@@ -381,7 +382,8 @@ eg_scalar eg_scalar_mul(eg_proof *p, eg_scalar a, eg_scalar b) {
 
 // ---- indices of folds ------------------------------------------------------------
 
-// True when the symbol is bound, replaced, or part of the replacement of another symbol.
+// True when a symbol is bound by a sum, replaced, or in the replacement of
+// another symbol.
 static bool is_in_use(const eg_proof *p, uint32_t symbol) {
   const eg_symbol *s = &p->symbols.data[symbol];
   bool found = s->is_bound || s->instead != EG_PROOF_NONE;
@@ -432,8 +434,8 @@ eg_scalar eg_scalar_choice(eg_proof *p, eg_poly condition, eg_scalar yes, eg_sca
 }
 
 // Splits the sum of a choice over i from 0 below `size` into two sums. condition =
-// +-symbol + rest, where the rest does not have the symbol, and the place where the
-// choice changes must be known to be within the range.
+// +-symbol + rest, where the rest does not have the symbol; the index at which the choice
+// changes must be known to be within the range.
 static bool parted(eg_proof *p, uint32_t symbol, eg_poly size, const eg_scalar_node *n,
                    eg_scalar *out) {
   eg_poly own = p->symbols.data[symbol].own, place;
@@ -457,7 +459,7 @@ static bool parted(eg_proof *p, uint32_t symbol, eg_poly size, const eg_scalar_n
   return true;
 }
 
-/// The index of a sum and its size.
+/// The index symbol of a sum and its size.
 typedef struct range {
   uint32_t symbol;
   eg_poly size;
@@ -468,8 +470,8 @@ static eg_scalar total_of(eg_proof *p, eg_scalar kid, const void *with) {
   return eg_scalar_total(p, EG_FOLD_SUM, over->symbol, over->size, kid);
 }
 
-// True when the total of equal numbers is size times the number; false when that may be 0
-// times infinity.
+// True when the sum over an index of equal numbers is size times the number; false when
+// that may be 0 times infinity.
 static bool is_repeated(eg_proof *p, uint32_t symbol, eg_poly size, eg_scalar body) {
   const eg_scalar_node *n = eg_scalar_at(p, body);
   if (eg_scalar_has(p, body, symbol) || !n->is_ordinary) return false;
@@ -512,7 +514,7 @@ eg_scalar eg_scalar_total(eg_proof *p, eg_fold fold, uint32_t symbol, eg_poly si
 
 // ---- with facts -------------------------------------------------------------------
 
-// Gives a total the first index that is free here, so that equal totals become
+// Gives a sum over an index the first unused index symbol, so that equal sums become
 // one scalar.
 static eg_scalar with_first_index(eg_proof *p, uint32_t *symbol, eg_scalar body) {
   uint32_t first = eg_scalar_index(p, body, EG_PROOF_NONE);

@@ -82,7 +82,7 @@ static bool is_positive(const eg_proof *p, eg_scalar x) {
   return eg_scalar_is_call(p, x, EG_OP_EXP);
 }
 
-// Makes a rounded number; returns false when the value leaves the range of numbers.
+// Makes a number marked as rounded; returns false when it leaves the range of numbers.
 static bool is_folded(eg_proof *p, double value, eg_scalar *out) {
   if (!isfinite(value) || value == 0) return false;
   *out = eg_scalar_rounded(p, value);
@@ -205,7 +205,7 @@ static eg_scalar reciprocal(eg_proof *p, eg_scalar x) {
 static eg_scalar logarithm(eg_proof *p, eg_scalar x) {
   eg_scalar powers = eg_scalar_number(p, 0), rest = x;
   if (p->laws.is_fast) rest = without_powers(p, x, &powers);
-  // At -inf and -0 only one side is NaN, so this needs class fast.
+  // log(1 / x) = -log x: at -inf and -0 only one side is NaN, so this needs class fast.
   if (p->laws.is_fast && eg_scalar_is_call(p, rest, EG_OP_RECIPROCAL))
     rest = eg_scalar_neg(p, logarithm(p, eg_scalar_at(p, rest)->kids[0]));
   else if (!eg_scalar_is_number(p, rest, 1))
@@ -233,7 +233,7 @@ static eg_scalar power(eg_proof *p, eg_scalar x, eg_scalar y) {
     if (exponent == 3 && !p->is_exact) return eg_scalar_mul(p, eg_scalar_mul(p, x, x), x);
     if (exponent == -1 && !p->is_exact && p->domain == EG_DOMAIN_REAL)
       return reciprocal(p, x);
-    // The power of -inf is infinite, but its root is NaN.
+    // At -inf, the power 0.5 is infinite, but the square root is NaN.
     if (exponent == 0.5 && p->laws.distributes) return root(p, x);
     if (exponent == -0.5 && p->laws.is_fast) return reciprocal(p, root(p, x));
   }
@@ -259,7 +259,7 @@ static eg_scalar logical(eg_proof *p, eg_op op, eg_scalar a, eg_scalar b) {
   return made;
 }
 
-/// The side of a comparison that is a maximum or minimum of two numbers.
+/// The operand of a comparison that is a maximum or minimum of two numbers.
 typedef struct compared {
   eg_op op;
   bool is_left;
@@ -357,7 +357,7 @@ static eg_scalar magnitude(eg_proof *p, eg_scalar x) {
   if (p->is_exact)
     return eg_scalar_is_call(p, x, EG_OP_NEG) ? magnitude(p, n->kids[0])
                                               : eg_scalar_opaque(p, EG_OP_ABS, &x, 1);
-  // For unsigned integers, |-x| is not |x|.
+  // -x| = |x| does not hold for unsigned integers.
   return p->domain == EG_DOMAIN_REAL ? even(p, EG_OP_ABS, x)
                                      : eg_scalar_opaque(p, EG_OP_ABS, &x, 1);
 }
@@ -376,7 +376,7 @@ static eg_scalar remainder_of(eg_proof *p, const eg_scalar *k, uint32_t count) {
 static eg_scalar quotient(eg_proof *p, const eg_scalar *k) {
   bool is_real = p->domain == EG_DOMAIN_REAL;
   if (eg_scalar_is_number(p, k[1], 1)) return k[0];
-  // The reciprocal of a subnormal number is infinite, and 0 times it is NaN.
+  // x / y = x (1 / y) fails for subnormal y: 1 / y is infinite, and 0 times it is NaN.
   const eg_scalar_node *over = eg_scalar_at(p, k[0]);
   bool is_by_reciprocal = p->laws.is_fast || eg_scalar_at(p, k[1])->is_tame ||
                           (over->kind == EG_SCALAR_NUMBER && over->value != 0);
@@ -410,8 +410,8 @@ static bool is_whole_constant(const eg_proof *p, eg_scalar s) {
   return isinf(value) || (value == floor(value) && value >= 0 && value <= 127);
 }
 
-// False for a factor that may be infinite: it turns a computed 0 into NaN, which the
-// operator may not do.
+// False for a factor that may be infinite: it turns a 0 in a formula into NaN, while the
+// operator itself returns a number.
 static bool is_safe_factor(eg_proof *p, const formula_run *run,
                            const eg_formula_term *product, uint32_t i, eg_scalar value) {
   const eg_formula_term *factor = &run->formula.terms[product->kids[i]];

@@ -1,6 +1,6 @@
-// Prepares a case before its terms are typed: kinds of numbers, and terms of one rank. A
-// rank is chosen once for all terms that have the same rank in every instance, because
-// typing or a condition requires it: a case with other ranks cannot occur.
+// Prepares a case of a proof before its terms are typed: element types, and terms of one
+// rank. A rank is chosen once for all terms that have the same rank in every instance,
+// because typing or a condition requires it: a case with other ranks cannot occur.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/prove/proof_case.h"
 
@@ -113,8 +113,8 @@ eg_domain eg_kind_domain(const eg_case *c, uint32_t kind) {
   return n->is_int || n->is_bool ? EG_DOMAIN_WHOLE : EG_DOMAIN_ANY;
 }
 
-// Returns the largest number such that all numbers up to it are exact in every type of
-// a kind.
+// Returns the largest number up to which all whole numbers are exact in every type that
+// an element type (kind) may be.
 static double largest_of(const eg_case *c, uint32_t kind) {
   const eg_kind_of_numbers *n = &c->numbers[eg_kind_root(c, kind)];
   if (n->is_bool) return 1;
@@ -131,7 +131,7 @@ static bool keeps_number(const eg_case *c, uint32_t kind, eg_scalar s) {
          n->value <= largest_of(c, kind);
 }
 
-// True when s is the number of a constant tensor (splat) of this kind.
+// True when s is the number that fills a constant tensor (splat) of this element type.
 static bool is_splat_of(const eg_case *c, uint32_t kind, eg_scalar s) {
   for (uint32_t i = 0; i < c->rule->var_count; i++)
     if (c->splats[i] == s && c->vars[i].kind == EG_DATUM_TENSOR &&
@@ -174,7 +174,7 @@ eg_poly eg_shape_offset(eg_case *c, const eg_shape *shape, const eg_poly *at) {
   return eg_poly_canonical(c->p, offset);
 }
 
-// Returns dimension i of n, as if the shape had ones in front.
+// Returns dimension i of `n` dimensions, as if the shape had ones in front.
 static eg_poly aligned(eg_case *c, const eg_shape *shape, uint32_t i, uint32_t n) {
   return i + shape->rank < n ? eg_poly_const(c->p, 1) : shape->dims[i + shape->rank - n];
 }
@@ -222,7 +222,7 @@ static void fix(eg_case *c, uint32_t term, int64_t rank) {
   c->rank_of[rank_root(c, term)] = rank;
 }
 
-/// Joins the ranks of a term and its operands when typing makes them equal.
+/// Unites the ranks of a term and its operands when typing makes them equal.
 static void join_operands(eg_case *c, uint32_t term) {
   const eg_rule_term *t = eg_case_term(c, term);
   if (t->is_var) return;
@@ -244,7 +244,7 @@ static void join_operands(eg_case *c, uint32_t term) {
   }
 }
 
-// Returns the term of a variable in an expression (?x), or EG_RULE_NONE.
+// Returns the term of the tensor variable in an expression (?x), or EG_RULE_NONE.
 static uint32_t term_named(const eg_case *c, const eg_rule_expr *e) {
   if (e->form != EG_RULE_EXPR_VAR || e->kind != EG_RULE_TENSOR) return EG_RULE_NONE;
   for (uint32_t i = 0; i < c->rule->term_count; i++)

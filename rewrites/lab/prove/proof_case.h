@@ -1,6 +1,6 @@
-// A case of a rule. Ranks, permutations, lists of axes and flags are chosen; sizes and
-// the other attributes are symbols. Shapes of terms are polynomials; elements are scalars
-// at symbolic indices.
+// One case of a proof of a rule. Ranks, permutations, lists of axes and flags are chosen;
+// sizes and the other attributes are symbols. Shapes of terms are polynomials; elements
+// are scalars at symbolic indices.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_REWRITES_PROOF_CASE_H
 #define EG_REWRITES_PROOF_CASE_H
@@ -13,7 +13,8 @@ typedef struct eg_shape {
   eg_poly dims[EGRAPH_MAX_RANK];
 } eg_shape;
 
-/// The facts about an element type (a "kind of numbers"). Equal types share one root.
+/// Known facts about an element type (a "kind of numbers"). Types known to be equal share
+/// one union-find root.
 typedef struct eg_kind_of_numbers {
   uint32_t root;
   int64_t dtype; // -1: unknown
@@ -31,7 +32,7 @@ typedef enum eg_datum_kind {
   EG_DATUM_TEXT
 } eg_datum_kind;
 
-/// The value of an expression or attribute.
+/// The value, over symbols, of an expression or attribute of a rule.
 typedef struct eg_datum {
   eg_datum_kind kind;
   eg_poly number;      // INT
@@ -66,7 +67,7 @@ typedef struct eg_case {
   int64_t *rank_of; // [rule->term_count]: rank of a root, or -1
   uint32_t keys;
   uint32_t levels; // current depth of nested terms
-  // Pattern attributes that must be equal to an expression.
+  // Attributes of the left side whose values must equal the value of an expression.
   struct {
     eg_datum value;
     uint32_t expr;
@@ -78,19 +79,19 @@ typedef struct eg_case {
 
 _Noreturn void eg_case_give_up(eg_case *c, const char *format, const char *name);
 _Noreturn void eg_case_vacuous(eg_case *c);
-/// Evaluates an expression; gives up on an expression that it does not know.
+/// Evaluates an expression of the rule in this case; gives up the proof when it cannot.
 eg_datum eg_case_expr(eg_case *c, uint32_t expr);
-/// Assumes that a condition holds (or does not), as far as facts express it.
+/// Assumes that a condition is true (`holds`) or false, as far as facts can express it.
 void eg_case_assume(eg_case *c, uint32_t expr, bool holds);
-/// Assumes that two values are equal.
+/// Assumes that two values are equal, and adds this to the facts.
 void eg_case_equate(eg_case *c, eg_datum a, eg_datum b);
-/// Computes the expression of a `let` when it is first needed.
+/// Computes the value of a variable bound by `let` when it is first needed.
 void eg_case_let(eg_case *c, uint32_t var);
 
 eg_datum eg_datum_int(eg_poly number);
 eg_datum eg_datum_ints(const eg_poly *list, uint32_t count);
-/// Assume a = b, a >= 0, a >= 1; leave the case as one that cannot occur when the facts
-/// contradict it.
+/// Assume a = b, a >= 0, a >= 1. When the facts contradict the assumption, the case
+/// cannot occur and is left.
 void eg_case_need_equal(eg_case *c, eg_poly a, eg_poly b);
 void eg_case_need_natural(eg_case *c, eg_poly a);
 void eg_case_need_positive(eg_case *c, eg_poly a);
@@ -98,7 +99,7 @@ void eg_case_need_positive(eg_case *c, eg_poly a);
 eg_poly eg_case_over(eg_case *c, eg_poly a, eg_poly b, bool is_natural);
 int64_t eg_case_const(eg_case *c, eg_poly a, const char *what);
 
-// Create a kind of numbers, find its root, and assume that two kinds are equal.
+// Create an element type, find its union-find root, and assume that two types are equal.
 uint32_t eg_kind_new(eg_case *c);
 uint32_t eg_kind_root(const eg_case *c, uint32_t kind);
 void eg_kind_equate(eg_case *c, uint32_t a, uint32_t b);
@@ -106,7 +107,7 @@ uint32_t eg_kind_of_dtype(eg_case *c, egraph_dtype dtype);
 void eg_kind_mark(eg_case *c, uint32_t kind, bool is_float, bool is_int, bool is_bool);
 bool eg_kind_is_real(const eg_case *c, uint32_t kind);
 eg_domain eg_kind_domain(const eg_case *c, uint32_t kind);
-/// Converts a number to an element of a kind: returns the number itself when every type
+/// Converts a number to an element type: returns the number itself when every type
 /// represents it (in the class of the rule), else the result of the conversion.
 eg_scalar eg_case_number(eg_case *c, uint32_t kind, eg_scalar s);
 
@@ -114,14 +115,15 @@ eg_scalar eg_case_number(eg_case *c, uint32_t kind, eg_scalar s);
 eg_datum *eg_slot(eg_case *c, uint32_t term, uint16_t slot);
 eg_poly eg_slot_int(eg_case *c, uint32_t term, uint16_t slot);
 bool eg_slot_flag(eg_case *c, uint32_t term, uint16_t slot);
-/// Reads an axis of `rank` axes; chooses the axis if it is open.
+/// Reads an axis, from 0 to rank - 1; tries every axis if the rule leaves it open.
 uint32_t eg_slot_axis(eg_case *c, uint32_t term, uint16_t slot, uint32_t rank);
-/// Reads a list of `len` numbers, all of them at least `least`.
+/// Reads an attribute that is a list of `len` numbers, all of them at least `least`.
 const eg_poly *eg_slot_list(eg_case *c, uint32_t term, uint16_t slot, uint32_t len,
                             int64_t least);
-/// Reads a list of any length that is a shape; chooses its length if it is open.
+/// Reads an attribute that is a shape; tries every length if the rule leaves it open.
 eg_shape eg_slot_shape(eg_case *c, uint32_t term, uint16_t slot);
-/// Read a permutation, or sorted axes as bits; choose the numbers if they are open.
+/// Read an attribute that is a permutation, or sorted axes as bits; try every value if
+/// the rule leaves it open.
 void eg_slot_perm(eg_case *c, uint32_t term, uint16_t slot, uint32_t rank, uint32_t *out);
 uint32_t eg_slot_axes(eg_case *c, uint32_t term, uint16_t slot, uint32_t rank); // bits
 eg_scalar eg_slot_scalar(eg_case *c, uint32_t term, uint16_t slot);
@@ -129,7 +131,7 @@ eg_scalar eg_slot_scalar(eg_case *c, uint32_t term, uint16_t slot);
 /// Finds the terms that have the same rank in every instance, so that this rank is
 /// chosen once.
 void eg_case_find_ranks(eg_case *c);
-/// Returns the rank of a variable: the known rank, or a chosen one.
+/// Returns the rank of a variable in this case: the known rank, or a chosen one.
 uint32_t eg_case_rank(eg_case *c, uint32_t term);
 
 // ---- terms (proof_terms.c and the files of operators) --------------------------------
@@ -148,13 +150,13 @@ eg_scalar eg_case_element(eg_case *c, uint32_t term, const eg_poly *at);
 static inline bool eg_case_is_bitwise(const eg_case *c) {
   return c->p->is_exact && c->p->domain != EG_DOMAIN_WHOLE;
 }
-/// Folds elements (after `of`, a function of an element) over the axes of `bits`; the
-/// other indices are in `at`. *out_count is the number of elements folded.
+/// Folds the elements of term `kid` (after `of`, a function of an element) over the axes
+/// of `bits`; the other indices are in `at`. *out_count is the number of elements folded.
 eg_scalar eg_case_folded(eg_case *c, uint32_t kid, uint32_t bits, const eg_poly *at,
                          eg_fold fold, eg_poly *out_count,
                          eg_scalar (*of)(eg_case *c, eg_scalar x));
-/// Returns the result of a reduction from its fold. `inner` is the distance between the
-/// elements in memory, which decides the order in which the kernel sums.
+/// Returns the result of a reduction from the fold of its elements. `inner` is their
+/// distance in memory, which decides the order in which the kernel sums.
 eg_scalar eg_case_reduced(eg_case *c, eg_op op, eg_scalar fold, eg_poly inner);
 /// Returns the element of a term at an offset in row-major order.
 eg_scalar eg_case_flat(eg_case *c, uint32_t term, eg_poly offset);
@@ -167,13 +169,13 @@ void eg_case_assume_inside(eg_case *c, eg_poly place, eg_poly size);
 /// Returns `inside` when the index is below the size, else `outside`.
 eg_scalar eg_case_guarded(eg_case *c, eg_poly place, eg_poly size, eg_scalar inside,
                           eg_scalar outside);
-/// Returns the element of operand 0 at these indices, or `outside` when an index of
+/// Returns the element of operand 0 at the indices `at`, or `outside` when an index of
 /// dimension `first` or later is beyond its size.
 eg_scalar eg_case_padded(eg_case *c, uint32_t term, uint32_t first, const eg_poly *at,
                          eg_scalar outside);
 
-/// Computes an element of a pointwise operator from elements of its operands; `kids` has
-/// attributes after the operands.
+/// Computes an element of a pointwise operator; `kids` has elements of its operands, then
+/// its attributes.
 enum { EG_POINTWISE_KIDS = 8 };
 eg_scalar eg_case_pointwise(eg_case *c, uint32_t term, eg_scalar kids[EG_POINTWISE_KIDS]);
 
@@ -195,10 +197,10 @@ static inline eg_shape *eg_kid_shape(const eg_case *c, uint32_t term, uint32_t i
 static inline void eg_kid_equate(eg_case *c, uint32_t term, uint32_t i) {
   eg_kind_equate(c, c->kinds[eg_kid(c, term, 0)], c->kinds[eg_kid(c, term, i)]);
 }
-/// Converts a global slot number to the number within its operator.
+/// Converts the global number of an attribute slot to its number within the operator.
 #define EG_SLOT(ID, SLOT) ((uint16_t)((int)EG_A_##ID##_##SLOT - (int)EG_A_BASE_##ID))
 
-/// A fold over an index from 0 below size: begin, compute the element, end.
+/// A sum (or other fold) over an index from 0 below size: begin, compute element, end.
 typedef struct eg_loop {
   eg_branch branch;
   eg_poly index, size;
@@ -206,8 +208,8 @@ typedef struct eg_loop {
 eg_loop eg_loop_begin(eg_case *c, eg_poly size);
 eg_scalar eg_loop_end(eg_case *c, const eg_loop *loop, eg_fold fold, eg_scalar body);
 
-/// The ways in which an operator treats axes. Axes that it does not name are plain
-/// (PROOFS.md, "Ranks").
+/// Properties of how an operator treats the axes of its operands, as bits. Axes that the
+/// operator does not name are plain (PROOFS.md, "Ranks").
 enum {
   EG_AXES_KEPT = 1,      // operand 0 has the rank of the result
   EG_AXES_PLAIN = 2,     // the operator does the same on every plain axis
@@ -237,9 +239,9 @@ uint32_t eg_rank_bound(const eg_rule *rule);
 uint32_t eg_known_length(const eg_rule *rule, const eg_rule_slot *slot);
 /// True when a condition says that a tensor variable has no axes.
 bool eg_has_rank_zero(const eg_rule *rule, uint32_t var);
-/// True when permutations carry every axis to one axis of each term.
+/// True when the permutations of the rule carry every axis to one axis of each term.
 bool eg_perms_are_plain(const eg_rule *rule);
-/// Returns the term to which a variable refers (by let or as), or the term itself.
+/// Returns the term to which a variable refers (by `let` or `as`), or `term` itself.
 uint32_t eg_term_meant(const eg_rule *rule, uint32_t term);
 
 #endif

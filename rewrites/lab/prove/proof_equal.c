@@ -1,5 +1,5 @@
-// Decides equality of two scalars, in every branch of conditions that the facts
-// leave open.
+// Decides whether two scalars (tensor elements as expressions) are equal, in every branch
+// of conditions that the facts do not decide.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/prove/proof_scalar.h"
 
@@ -9,7 +9,7 @@ enum { MEMBERS = 64, NESTED = 12, BRANCHES = 40, SIZES = 6 };
 
 // ---- what is still open -----------------------------------------------------------
 
-// Finds a condition outside of totals that the facts leave open, or
+// Finds a condition in s, outside of sums over an index, that the facts do not decide, or
 // returns EG_PROOF_NONE.
 static eg_poly open_condition(const eg_proof *p, eg_scalar s) {
   const eg_scalar_node *n = eg_scalar_at(p, s);
@@ -24,7 +24,7 @@ static eg_poly open_condition(const eg_proof *p, eg_scalar s) {
   return EG_PROOF_NONE;
 }
 
-// Finds a size that may be 1 and that then changes which element is read.
+// Finds a size in s that may be 1, where 1 changes which element is read.
 static eg_poly open_size(eg_proof *p, eg_scalar s) {
   const eg_scalar_node *n = eg_scalar_at(p, s);
   eg_poly found = EG_PROOF_NONE;
@@ -80,7 +80,7 @@ static bool values_agree(const eg_proof *p, const eg_scalar_node *a,
   return eg_numbers_agree(p, a->value, b->value, a->which | b->which);
 }
 
-// Pairs each operand of a with an equal operand of b.
+// Pairs each operand of a sum or product a with an equal operand of b.
 static bool match_all(eg_proof *p, const eg_scalar_node *a, const eg_scalar_node *b) {
   bool used[MEMBERS] = {false}, done[MEMBERS] = {false};
   if (a->count != b->count || a->count > MEMBERS) return false;
@@ -128,7 +128,8 @@ static bool match_reads(eg_proof *p, const eg_scalar_node *a, const eg_scalar_no
   return same_integer(p, offset_of(p, a), offset_of(p, b));
 }
 
-/// Nested totals of one kind; each one is the body of the previous one.
+/// Nested folds over indices, of one kind (sum, maximum); each is the body of
+/// the previous.
 typedef struct nest {
   uint32_t symbols[NESTED];
   eg_poly sizes[NESTED];
@@ -149,8 +150,8 @@ static nest nest_of(const eg_proof *p, eg_scalar s) {
   return made;
 }
 
-// Replaces the known symbols (bits) of a nest by these indices. The symbols differ, and
-// nothing within the nest binds them again.
+// Replaces index symbols of nested sums, those with bits in `known`, by `indices`. The
+// symbols differ, and nothing within the sums binds them again.
 static eg_branch put_indices(eg_proof *p, const nest *n, const eg_poly *indices,
                              uint32_t known) {
   eg_branch branch = eg_branch_open(p);
@@ -174,13 +175,14 @@ static eg_poly size_at(eg_proof *p, const nest *n, uint32_t i, const eg_poly *in
   return made;
 }
 
-/// The indices of two nests: index k of one side may correspond to any index of
+/// The indices of two sets of nested sums: index k of one may correspond to any index of
 /// the other.
 typedef struct pairing {
   eg_poly a[NESTED], b[NESTED];
 } pairing;
 
-// Pairs the indices of a from `next` on with free indices of b, then compares the bodies.
+// Pairs the indices of nested sums a from `next` on with free indices of b, then compares
+// the bodies of the sums.
 static bool match_nests(eg_proof *p, const nest *a, const nest *b, pairing *at,
                         uint32_t next, uint32_t taken) {
   if (next == a->count)

@@ -64,7 +64,7 @@ static eg_poly rebuild_poly(eg_proof *p, eg_poly a) {
   return sum;
 }
 
-// Stores a result about polynomial `at`, for its version of the facts.
+// Stores a result about polynomial `at`, valid for the current version of the facts.
 static void note(eg_proof *p, eg_memos *memos, eg_poly at, eg_memo memo) {
   if (memos->len <= at && eg_memos_resize(memos, p->polys.len + 64) != EGRAPH_OK)
     eg_proof_leave(p, EG_PROOF_MEMORY, "memory");
@@ -192,7 +192,7 @@ static bool symbol_is_natural(eg_proof *p, uint32_t at, uint32_t depth) {
   }
 }
 
-/// A question: a set of rows; the answer is whether they contradict each other.
+/// A set of linear inequalities; the question is whether they contradict each other.
 struct eg_question {
   eg_product variables[VARIABLES];
   uint32_t variable_count;
@@ -232,7 +232,7 @@ static bool touches(eg_proof *p, question *q, eg_poly n) {
   return false;
 }
 
-// Adds the inequalities that define an opaque symbol.
+// Adds the inequalities that define a symbol for a quotient, remainder, minimum, ...
 static void add_definition(eg_proof *p, question *q, uint32_t at) {
   eg_symbol s = p->symbols.data[at];
   eg_poly own = single(p, at), one = eg_poly_const(p, 1);
@@ -318,8 +318,8 @@ static int64_t gcd(int64_t a, int64_t b) {
   return a < 0 ? -a : a;
 }
 
-// Divides by the common factor and rounds the constant down. Returns false when the row
-// always holds or its numbers are too large.
+// Divides an inequality by its common factor and rounds the constant down. Returns false
+// when the inequality always holds or its numbers are too large.
 static bool tidy(int64_t *row) {
   int64_t common = 0;
   for (uint32_t i = 0; i < VARIABLES; i++) {
@@ -342,8 +342,8 @@ static bool is_contradiction(const int64_t *row) {
   return row[VARIABLES] < 0;
 }
 
-// Eliminates the variable with the fewest pairs. Returns 1 for a contradiction, 0 to go
-// on, -1 when no variable is left.
+// Eliminates the variable whose elimination combines the fewest pairs of inequalities.
+// Returns 1 for a contradiction, 0 to go on, -1 when no variable is left.
 static int eliminate_variable(question *q, bool *done) {
   uint32_t best = EG_PROOF_NONE, best_pairs = UINT32_MAX;
   for (uint32_t v = 0; v < q->variable_count; v++) {
@@ -510,7 +510,7 @@ static uint32_t solved_symbol(eg_proof *p, eg_poly a, eg_poly *out_value) {
   return EG_PROOF_NONE;
 }
 
-// Finds facts that a replacement has made false.
+// Finds out whether a replacement of a symbol has made a fact false.
 static void check_facts(eg_proof *p) {
   for (size_t i = 0; i < p->facts.len && !p->is_impossible; i++) {
     int64_t number;

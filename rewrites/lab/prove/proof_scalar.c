@@ -1,5 +1,5 @@
-// Stores each scalar once; computes with constants, exact or marked as rounded; and with
-// maxima and minima, a distributive lattice.
+// Stores each scalar (element of a tensor as an expression) once; computes with
+// constants, exact or marked as rounded, and with maxima and minima.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/prove/proof_scalar.h"
 
@@ -51,8 +51,8 @@ static bool keeps_size(uint32_t op) {
   return false;
 }
 
-// Derives the marks of a node from its parts. The first kids of TOTAL and CHOICE are
-// integers.
+// Derives the marks of a scalar (finite, ...) from its operands. The first kids of TOTAL
+// and CHOICE are integers.
 static void find_marks(const eg_proof *p, eg_scalar_node *n) {
   bool is_sum = n->kind == EG_SCALAR_SUM;
   n->is_ordinary = (n->kind != EG_SCALAR_NUMBER && !is_sum) || isfinite(n->value);
@@ -69,7 +69,7 @@ static void find_marks(const eg_proof *p, eg_scalar_node *n) {
     n->is_tame = n->is_tame && kid->is_tame;
     n->is_of_weights = n->is_of_weights || kid->is_of_weights;
   }
-  // Operators that can turn a number into an infinity or NaN. Results of weights are
+  // Operators that can make an infinity or NaN of finite numbers. Results of weights are
   // folded and known to be finite.
   static const bool HAS_POLE[EG_OP_COUNT] = {
       [EG_OP_DIV] = true,   [EG_OP_MOD] = true,  [EG_OP_RECIPROCAL] = true,
@@ -77,7 +77,7 @@ static void find_marks(const eg_proof *p, eg_scalar_node *n) {
       [EG_OP_POW] = true};
   if (n->kind == EG_SCALAR_CALL && HAS_POLE[n->which] && !n->is_of_weights)
     n->is_finite = false;
-  // Adding a nonzero number hides subnormal numbers.
+  // Adding a nonzero number to a sum hides subnormal numbers.
   if (is_sum && n->value != 0) n->is_tame = true;
 }
 
@@ -200,8 +200,8 @@ bool eg_number_is_plain(double value) {
   return bits == floor(bits) && exponent > -14 && exponent <= 15;
 }
 
-// Finishes a computed number from a and b with the rounding error `error`; `is_lost`: it
-// is out of the range of numbers.
+// Finishes a number computed from a and b with the rounding error `error`. `is_lost`: the
+// number is out of range, and the proof is given up.
 static eg_number settled(eg_proof *p, eg_number a, eg_number b, double value,
                          double error, bool is_lost) {
   uint32_t marks = a.marks | b.marks;
@@ -239,7 +239,7 @@ eg_number eg_number_over(eg_proof *p, eg_number a, eg_number b) {
 
 // ---- the lattice ----------------------------------------------------------------
 
-// Removes a member that another one covers, unless a NaN is lost with it.
+// Removes a member of a maximum that another member covers, unless a NaN is lost with it.
 
 bool eg_is_without_nan(const eg_proof *p) {
   return p->laws.is_fast || p->domain == EG_DOMAIN_WHOLE;
@@ -322,7 +322,8 @@ static bool has_item(const eg_proof *p, eg_op inner, eg_scalar member, eg_scalar
   return false;
 }
 
-// True when each item of a removed member that may be NaN is also part of another member.
+// True when each operand of a removed member that may be NaN is also part of another
+// member of the maximum.
 static bool keeps_nan(const eg_proof *p, eg_op op, eg_scalar left_out,
                       const eg_members *m) {
   eg_op inner = op == EG_OP_MAX ? EG_OP_MIN : EG_OP_MAX;

@@ -22,8 +22,8 @@ typedef enum eg_scalar_kind {
   EG_SCALAR_READ,   // tensor variable `which` at the polynomials `kids`
   EG_SCALAR_FLAT,   // the same at offset kids[0] in row-major order
   EG_SCALAR_CALL,   // operator `which` on the scalars `kids`
-  // `value` + the sum of factors[i] kids[i], no factor 0 or infinite; `which` has marks
-  // of its numbers.
+  // `value` + the sum of factors[i] kids[i]; no factor is 0 or infinite. `which` has
+  // marks that say how these numbers were computed.
   EG_SCALAR_SUM,
   EG_SCALAR_PRODUCT, // product of kids, ascending
   EG_SCALAR_TOTAL, // fold `which` of kids[2] over symbol kids[0] below polynomial kids[1]
@@ -38,7 +38,7 @@ typedef enum eg_fold {
   EG_FOLD_WIDE // a sum of integers in a wider type, which does not wrap: no ring laws
 } eg_fold;
 
-/// Marks of a computed number.
+/// Marks that say how a number was computed, and whether it is finite.
 enum {
   EG_NUMBER_ROUNDED = 1, // floating point only; numbers within 4e-15 are equal to it
   EG_NUMBER_WRAPS = 2    // may be an integer modulo 2^n, which has no place in an order
@@ -71,17 +71,17 @@ static inline bool eg_scalar_is_call(const eg_proof *p, eg_scalar s, eg_op op) {
   const eg_scalar_node *n = eg_scalar_at(p, s);
   return n->kind == EG_SCALAR_CALL && n->which == (uint32_t)op;
 }
-/// True for an operator, sum, product, fold or choice, whose numbers have a domain.
+/// True for an operator, sum, product, fold or choice, which has a domain (eg_domain).
 bool eg_scalar_is_compound(eg_scalar_kind kind);
 bool eg_scalar_is_number(const eg_proof *p, eg_scalar s, double value);
-/// True when the scalar is finite by its marks, or is one over sizes that are nonzero by
-/// the facts.
+/// True when the scalar is finite by its marks, or is one divided by sizes that are
+/// nonzero by the known facts.
 bool eg_scalar_is_finite(eg_proof *p, eg_scalar s);
 /// True when a and b are the same value (in class exact, zeros also have the same sign),
 /// or when they agree within rounding and one of them was rounded.
 bool eg_numbers_agree(const eg_proof *p, double a, double b, uint32_t marks);
-/// Compute a number. They leave the proof when the result is out of range, or is rounded
-/// and may be an integer.
+/// Compute a number. They give up the proof when the result is out of range, or is
+/// rounded and may be an integer.
 eg_number eg_number_add(eg_proof *p, eg_number a, eg_number b);
 eg_number eg_number_mul(eg_proof *p, eg_number a, eg_number b);
 eg_number eg_number_over(eg_proof *p, eg_number a, eg_number b);
@@ -113,15 +113,15 @@ eg_scalar eg_scalar_factors(eg_proof *p, eg_scalar a, eg_scalar b);
 eg_scalar eg_scalar_total(eg_proof *p, eg_fold fold, uint32_t symbol, eg_poly size,
                           eg_scalar body);
 eg_scalar eg_scalar_choice(eg_proof *p, eg_poly condition, eg_scalar yes, eg_scalar no);
-/// Applies an operator of op_table.def to numbers. kids: operands, then numeric
-/// attributes, then keys.
+/// Applies an operator of op_table.def to scalars. kids: operands, then numeric
+/// attributes, then symbols of attributes.
 eg_scalar eg_scalar_call(eg_proof *p, eg_op op, const eg_scalar *kids, uint32_t count,
                          eg_domain domain);
 /// True when the operator turns an infinity into a finite number: comparisons, casts.
 bool eg_op_hides_infinity(eg_op op);
-/// Makes a CALL without rewriting, with its operands in order when the operator commutes.
+/// Makes an operator call without rewriting; sorts the operands if the operator commutes.
 eg_scalar eg_scalar_opaque(eg_proof *p, eg_op op, const eg_scalar *kids, uint32_t count);
-/// The members of a maximum or minimum; another scalar is its own only member.
+/// The operands of a (nested) maximum or minimum; another scalar is its own only member.
 enum { EG_MOST_MEMBERS = 16 };
 typedef struct eg_members {
   eg_scalar list[EG_MOST_MEMBERS];
@@ -129,18 +129,18 @@ typedef struct eg_members {
 } eg_members;
 eg_members eg_scalar_members(const eg_proof *p, eg_op op, eg_scalar s);
 eg_scalar eg_scalar_join(eg_proof *p, eg_op op, const eg_members *m);
-/// True for a number whose place in the order is the same in every type.
+/// True for a number whose position in the order is the same in every element type.
 bool eg_scalar_is_bound(const eg_proof *p, eg_scalar s, double *out);
 /// True when no number can be NaN: for integers, and in class fast, which ignores NaN.
 bool eg_is_without_nan(const eg_proof *p);
-/// Computes a maximum or minimum in a lattice (EG_OP_MAX, EG_OP_MIN).
+/// Computes a maximum or minimum (EG_OP_MAX, EG_OP_MIN) with the laws of a lattice.
 eg_scalar eg_scalar_extreme(eg_proof *p, eg_op op, eg_scalar a, eg_scalar b);
 bool eg_scalar_not_above(eg_proof *p, eg_scalar low, eg_scalar high);
 
 bool eg_scalar_has(const eg_proof *p, eg_scalar s, uint32_t symbol);
-/// Simplifies the scalar by the facts.
+/// Simplifies the scalar by the known facts.
 eg_scalar eg_scalar_simple(eg_proof *p, eg_scalar s);
-/// Replaces a symbol in the scalar.
+/// Replaces a symbol in the scalar by the polynomial `by`.
 eg_scalar eg_scalar_rename(eg_proof *p, eg_scalar s, uint32_t symbol, eg_poly by);
 
 /// True only if both are proved to be the same number by the facts and the axioms.

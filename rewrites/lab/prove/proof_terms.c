@@ -1,5 +1,6 @@
-// Terms of a case: attributes (literals, variables that their first use binds, and
-// expressions), types and elements by the table of operators, and elements at offsets.
+// Reads attributes of terms (literals, variables that their first use binds,
+// expressions), and finds types and elements by the table of operators, and elements
+// at offsets.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 
@@ -36,7 +37,8 @@ static eg_datum literal(eg_case *c, const eg_attr *attr) {
   eg_case_give_up(c, "an attribute of %s", eg_op_info_of(EG_OP_IDENTITY)->name);
 }
 
-// Reads an attribute for the first time; returns an open variable for the caller to bind.
+// Reads an attribute for the first time; an unbound variable is left for the caller
+// to bind.
 static eg_datum *first_look(eg_case *c, uint32_t term, uint16_t slot) {
   const eg_rule_slot *s = &eg_case_term(c, term)->slots[slot];
   eg_datum *own = eg_proof_memory(c->p, 1, sizeof *own);
@@ -105,7 +107,7 @@ uint32_t eg_slot_axis(eg_case *c, uint32_t term, uint16_t slot, uint32_t rank) {
   return (uint32_t)axis;
 }
 
-// Finds the number that a condition gives to all items of a list variable; knowing the
+// Finds the number that a condition gives to all elements of a list variable; knowing the
 // number before typing saves cases.
 static bool all_the_same(const eg_case *c, const eg_rule_slot *slot, int64_t *out) {
   if (slot->form != EG_RULE_SLOT_VAR) return false;
@@ -164,7 +166,7 @@ eg_shape eg_slot_shape(eg_case *c, uint32_t term, uint16_t slot) {
   return shape;
 }
 
-// Chooses a permutation of `rank` items.
+// Chooses a permutation of `rank` axes; the proof tries each.
 static void choose_perm(eg_case *c, uint32_t rank, eg_poly *list) {
   bool used[EGRAPH_MAX_RANK] = {false};
   for (uint32_t i = 0; i < rank; i++) {
@@ -277,7 +279,7 @@ static void type_of_variable(eg_case *c, uint32_t term) {
   c->vars[var] = (eg_datum){.kind = EG_DATUM_TENSOR, .which = term};
 }
 
-// Marks the element type of operand 0 by the flags of the operator.
+// Restricts the element type of operand 0 to the types that the operator's flags allow.
 static void mark_operand(eg_case *c, uint32_t term) {
   const eg_rule_term *t = eg_case_term(c, term);
   unsigned flags = eg_op_info_of(t->op)->flags;
@@ -384,7 +386,7 @@ eg_scalar eg_case_flat(eg_case *c, uint32_t term, eg_poly offset) {
   if (eg_op_keeps_order(t->op)) return eg_case_flat(c, eg_kid(c, term, 0), offset);
   bool unary = (eg_op_info_of(t->op)->flags & EG_OPF_POINTWISE) != 0;
   if (unary && t->child_count == 1) {
-    // A pointwise operator reads its operand at the same offset.
+    // A pointwise operator reads its operand at the offset of the result's element.
     eg_laws_before before = eg_laws_narrow(c->p, eg_op_hides_infinity(t->op));
     eg_scalar kids[EG_POINTWISE_KIDS] = {eg_case_flat(c, eg_kid(c, term, 0), offset)};
     eg_laws_restore(c->p, before);

@@ -121,10 +121,10 @@ static eg_datum arithmetic(eg_case *c, eg_rule_function f, const eg_datum *args,
   return total;
 }
 
-/// Functions that move items of lists are evaluated on the numbers of polynomials.
-/// Letters of arguments (the last one repeats) and results: l (a list) and n (an item)
+/// A function that moves elements of lists is evaluated on numbers of polynomials.
+/// Letters of arguments (the last one repeats) and results: l (a list) and n (an element)
 /// are only moved; the others must be known: i an index, e a length, b a bound, p the
-/// items of a permutation, s items to sort.
+/// elements of a permutation, s elements to sort.
 typedef struct list_row {
   eg_rule_evaluator *eval;
   const char *arguments;
@@ -149,8 +149,8 @@ static const list_row list_rows[EG_RULE_FN_COUNT] = {
     [EG_RULE_FN_TAKE] = {eg_rule_eval_take, "le", 'l'},
     [EG_RULE_FN_DROP] = {eg_rule_eval_drop, "le", 'l'}};
 
-// Returns words for an argument with that letter, which must be known, or NULL for one
-// that is only moved.
+// Returns words for an argument that must be known, by its letter, or NULL for one that
+// is only moved.
 static const char *known_words(char letter) {
   static const char *const words[] = {
       ['i'] = "an index",        ['e'] = "a length",
@@ -230,7 +230,8 @@ static eg_datum tensor_function(eg_case *c, eg_rule_function f, const eg_datum *
   }
 }
 
-// Returns the variable whose splat a call reads, or EG_RULE_NONE.
+// Returns the variable whose splat (number of all elements) a call reads,
+// or EG_RULE_NONE.
 static uint32_t splat_var(const eg_case *c, const eg_rule_expr *call) {
   uint32_t var = eg_rule_var_of(c->rule, call->args[0]);
   bool is_matched =
@@ -243,8 +244,8 @@ static eg_scalar any_splat(eg_case *c, uint32_t var) {
   return c->splats[var];
 }
 
-// Returns the number of a constant tensor. A rule that reads it applies only if all
-// elements are one number that is not NaN.
+// Returns the number that fills a constant tensor. A rule that reads it applies only if
+// all elements are one number that is not NaN.
 static eg_datum splat(eg_case *c, const eg_rule_expr *call) {
   uint32_t var = splat_var(c, call);
   if (var == EG_RULE_NONE) eg_case_give_up(c, "%s of a term", "splat");
@@ -312,7 +313,7 @@ void eg_case_equate(eg_case *c, eg_datum a, eg_datum b) {
   }
 }
 
-/// Assumes that two values differ; returns true when they cannot.
+/// Assumes that two values differ; returns true when the facts make them equal.
 static bool cannot_differ(eg_case *c, eg_datum a, eg_datum b) {
   if (a.kind == EG_DATUM_INT && b.kind == EG_DATUM_INT) {
     eg_assume_nonzero(c->p, eg_poly_sub(c->p, a.number, b.number));
@@ -376,7 +377,7 @@ static void splat_is(eg_case *c, const eg_rule_expr *e) {
   uint32_t var = splat_var(c, e);
   if (var == EG_RULE_NONE) return;
   eg_scalar value = scalar_of(c, eg_case_expr(c, e->args[1]));
-  // 0.0 may be -0.0; a number that some types round is rounded to the type of the tensor.
+  // 0.0 may be -0.0; a number that some types round is rounded to the tensor's type.
   const eg_scalar_node *n = eg_scalar_at(c->p, value);
   bool is_same =
       n->kind == EG_SCALAR_NUMBER && n->value != 0 && eg_number_is_plain(n->value);

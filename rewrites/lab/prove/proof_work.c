@@ -1,5 +1,5 @@
-// The workspace: memory, leaving a proof, the choices of a case, and polynomials over
-// symbols, each stored once.
+// The workspace of a proof: memory, giving up, the choices that select a case, and
+// polynomials over symbols, each stored once.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/prove/proof_work.h"
 
@@ -8,7 +8,7 @@
 
 #include "base/owner.h"
 
-// The tables of a workspace.
+// The tables that a proof's workspace owns.
 #define TABLES                                                                           \
   (eg_arena, arena), (eg_polynomials, polys), (eg_symbols, symbols),                     \
       (eg_proof_facts, facts), (eg_pairings, pairings), (eg_u32s, replaced),             \
@@ -83,7 +83,7 @@ eg_laws_before eg_laws_narrow(eg_proof *p, bool hides) {
 void eg_laws_restore(eg_proof *p, eg_laws_before before) {
   if (same_laws(p->laws, before.laws)) return;
   p->laws = before.laws;
-  // If facts were added in between, no earlier version is valid.
+  // If facts were added since eg_laws_set, no earlier version of the facts is valid.
   p->version = p->version == before.inner ? before.version : ++p->versions;
 }
 
@@ -160,7 +160,7 @@ static eg_poly intern(eg_proof *p, const eg_product *terms, uint32_t count) {
   return made;
 }
 
-/// Terms under construction.
+/// The terms of a polynomial while it is built.
 typedef struct draft {
   eg_product terms[EG_PROOF_TERMS];
   uint32_t count;

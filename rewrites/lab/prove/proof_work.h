@@ -66,8 +66,8 @@ typedef struct eg_fact {
   eg_poly n;
 } eg_fact;
 
-/// Two dimensions a and b that can be broadcast: they are equal, or one of them is 1.
-/// one_way: only a may be 1.
+/// Two dimensions a and b of operands that are broadcast: they are equal, or one of them
+/// is 1. one_way: only a may be 1.
 typedef struct eg_pairing {
   eg_poly a, b;
   bool one_way;
@@ -95,8 +95,8 @@ typedef struct eg_laws {
   bool distributes;
   bool is_fast; // also the laws of ordinary numbers
 } eg_laws;
-/// The laws before a change, and versions of the facts before and after it: results under
-/// other laws are not reused.
+/// The laws before eg_laws_set, and versions of the facts before and after it: results
+/// computed under other laws are not reused.
 typedef struct eg_laws_before {
   eg_laws laws;
   uint32_t version, inner;
@@ -112,7 +112,7 @@ typedef struct eg_tensor_size {
 EG_VEC_DEFINE(eg_scalar_pairs, eg_scalar_pair);
 EG_VEC_DEFINE(eg_tensor_sizes, eg_tensor_size);
 
-/// The stack heights at the begin of a branch.
+/// The heights of the stacks of facts when a branch of the proof begins.
 typedef struct eg_branch {
   size_t facts, replaced, pairings;
   uint32_t version;
@@ -135,7 +135,7 @@ typedef struct eg_proof {
   jmp_buf leave;
   const char *reason; // why it gave up: a constant text, or one in the arena
   uint64_t steps;     // number of steps left
-  // Integers.
+  // Integers: polynomials over symbols, each stored once.
   eg_polynomials polys;
   uint32_t poly_heads[1024];
   eg_symbols symbols;
@@ -151,7 +151,7 @@ typedef struct eg_proof {
   uint32_t nested;            // depth of nested canonical forms
   eg_question *questions[2];
   struct eg_rule_scratch *lists; // memory to evaluate functions of lists
-  // Scalars (proof_scalar.c).
+  // Scalars, elements of tensors as expressions (proof_scalar.c).
   eg_scalar_nodes scalars;
   uint32_t scalar_heads[1024];
   eg_memos simple;         // by scalar
@@ -168,25 +168,25 @@ typedef struct eg_proof {
   uint32_t splits;         // depth of nested branches
   uint32_t reals;          // number of symbols for real numbers
   uint32_t indices[EG_PROOF_INDICES], index_count; // symbols for indices of folds
-  // The choices that select the current case.
+  // The choices (of ranks, axes, flags) that select the current case.
   uint32_t choice[EG_PROOF_CHOICES], options[EG_PROOF_CHOICES];
   uint32_t choices, chosen; // number of choices recorded, and taken so far
 } eg_proof;
 
 _Noreturn void eg_proof_leave(eg_proof *p, eg_proof_exit exit, const char *reason);
-/// Leaves the proof when an allocation has failed.
+/// Gives up the proof when `status` says that an allocation has failed.
 void eg_proof_need(eg_proof *p, egraph_status status);
 /// Allocates zeroed memory in the workspace.
 void *eg_proof_memory(eg_proof *p, size_t count, size_t size);
-/// Counts a step; gives up when there were too many.
+/// Counts a step of the proof; gives up when there were too many.
 void eg_proof_step(eg_proof *p);
 
 void eg_proof_init(eg_proof *p, egraph_allocator alloc);
-/// Clears the workspace except for the choices.
+/// Clears the workspace except for the choices that select the current case.
 void eg_proof_clear(eg_proof *p);
 void eg_proof_deinit(eg_proof *p);
 
-/// Sets the laws; returns the state that eg_laws_restore needs.
+/// Sets the laws that rewriting may use; returns the state that eg_laws_restore needs.
 eg_laws_before eg_laws_set(eg_proof *p, eg_laws laws);
 /// Restricts the laws to those that hold for all numbers when an operator hides
 /// infinities from its result.
@@ -195,10 +195,10 @@ void eg_laws_restore(eg_proof *p, eg_laws_before before);
 
 // ---- which case -------------------------------------------------------------------
 
-/// Returns a number from 0 to count - 1; the case is proved for each in turn. If count is
-/// 0, the case cannot occur.
+/// Chooses a number from 0 to count - 1; the proof is repeated with each. If count is 0,
+/// the case cannot occur.
 uint32_t eg_proof_choose(eg_proof *p, uint32_t count);
-/// Moves to the next case; returns false after the last one.
+/// Moves to the next case, with other choices; returns false after the last one.
 bool eg_proof_next_case(eg_proof *p);
 
 // ---- polynomials ------------------------------------------------------------------
@@ -212,18 +212,18 @@ eg_poly eg_poly_mul(eg_proof *p, eg_poly a, eg_poly b);
 /// Return quotient and remainder of division by b >= 1, rounded towards minus infinity.
 eg_poly eg_poly_div(eg_proof *p, eg_poly a, eg_poly b);
 eg_poly eg_poly_mod(eg_proof *p, eg_poly a, eg_poly b);
-/// Returns the minimum or maximum.
+/// Returns the minimum or maximum (by `kind`) of two integers.
 eg_poly eg_poly_extreme(eg_proof *p, eg_symbol_kind kind, eg_poly a, eg_poly b);
 /// Returns the index at which an operand of size `size` is read for index `index` of a
 /// broadcast result.
 eg_poly eg_poly_at(eg_proof *p, eg_poly index, eg_poly size);
-/// Returns the size of two dimensions after broadcasting; a pairing of them must
-/// be known.
+/// Returns the size of two dimensions after broadcasting; a pairing (eg_pairing) of them
+/// must be known.
 eg_poly eg_poly_stretched(eg_proof *p, eg_poly a, eg_poly b);
 bool eg_poly_is_const(const eg_proof *p, eg_poly a, int64_t *out);
-/// Returns the symbol of an operation; each pair of operands has one symbol.
+/// Returns the symbol that stands for an operation; equal operands give the same symbol.
 eg_poly eg_poly_opaque(eg_proof *p, eg_symbol_kind kind, eg_poly a, eg_poly b);
-/// Splits a into the terms that the product b divides, whose quotients are *out_whole,
+/// Splits a into the terms that the product b divides (*out_whole is their sum over b)
 /// and the other terms, *out_rest. Returns false when b is not one product.
 bool eg_poly_split(eg_proof *p, eg_poly a, eg_poly b, eg_poly *out_whole,
                    eg_poly *out_rest);
@@ -235,7 +235,7 @@ uint32_t eg_poly_symbol_of(const eg_proof *p, eg_poly a);
 
 // ---- facts ------------------------------------------------------------------------
 
-/// Simplifies an integer by the facts.
+/// Simplifies an integer polynomial by the known facts.
 eg_poly eg_poly_canonical(eg_proof *p, eg_poly a);
 eg_branch eg_branch_open(eg_proof *p);
 void eg_branch_close(eg_proof *p, eg_branch branch);
@@ -244,17 +244,17 @@ void eg_assume_below(eg_proof *p, eg_poly a, eg_poly b);
 void eg_assume_zero(eg_proof *p, eg_poly a);
 void eg_assume_nonzero(eg_proof *p, eg_poly a);
 void eg_assume_pairing(eg_proof *p, eg_poly a, eg_poly b, bool one_way);
-/// Replaces a symbol (in this branch) by a polynomial, which does not contain it.
+/// Replaces a symbol by a polynomial without it until the current branch ends.
 void eg_replace(eg_proof *p, uint32_t symbol, eg_poly by);
 
-/// True only if the facts imply a >= 0, a = 0, a != 0.
+/// True only if the known facts imply a >= 0, a = 0, a != 0.
 bool eg_is_natural(eg_proof *p, eg_poly a);
 bool eg_is_zero(eg_proof *p, eg_poly a);
 bool eg_is_nonzero(eg_proof *p, eg_poly a);
 /// True when the facts contradict each other.
 bool eg_facts_contradict(eg_proof *p);
-/// Finds a size in the opaque symbols of `a` for which it matters if the size is 1, and
-/// for which the facts do not decide this; returns EG_PROOF_NONE without such a size.
+/// Finds a size in the operation symbols of `a` for which it matters if the size is 1 and
+/// for which the facts do not decide this; EG_PROOF_NONE without such a size.
 eg_poly eg_poly_undecided(eg_proof *p, eg_poly a);
 
 #endif

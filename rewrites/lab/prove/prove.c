@@ -60,7 +60,7 @@ static void state_case(eg_case *c) {
     eg_case_type(c, i);
 }
 
-// Records the sizes of tensors, for offsets of their elements.
+// Records the sizes of the rule's tensors, from which offsets of elements are computed.
 static void note_tensors(eg_case *c) {
   const eg_rule *rule = c->rule;
   for (uint32_t i = 0; i < rule->var_count; i++) {
@@ -73,7 +73,7 @@ static void note_tensors(eg_case *c) {
   }
 }
 
-// Returns the ranks of the variables, as "?x 2, ?y 1".
+// Returns the ranks of the tensor variables in this case, as "?x 2, ?y 1".
 static const char *ranks_text(eg_case *c) {
   char *text = eg_proof_memory(c->p, 120, 1);
   size_t len = 0;
@@ -88,7 +88,7 @@ static const char *ranks_text(eg_case *c) {
   return text;
 }
 
-/// Laws beyond those that hold in both directions: `distributes` for the left side,
+/// Laws used beyond those that hold in both directions: `distributes` for the left side,
 /// `cancels` for the right side.
 typedef struct laws_of_sides {
   bool distributes, cancels;
@@ -134,7 +134,7 @@ static void prove_root(eg_case *c, uint32_t root, const laws_of_sides *laws) {
   eg_branch_close(p, branch);
 }
 
-// Proves one case; returns 0 when it is proved.
+// Proves one case of a rule; returns 0 when it is proved, else why the proof was left.
 static int prove_case(eg_proof *p, const eg_rule *rule, egraph_math math,
                       uint32_t max_rank, uint32_t at) {
   eg_proof_clear(p);
@@ -153,7 +153,7 @@ static int prove_case(eg_proof *p, const eg_rule *rule, egraph_math math,
   return 0;
 }
 
-// Starts with the attempt that proved the previous case.
+// Tries the laws of each attempt, the attempt that proved the previous case first.
 static int attempt_case(eg_proof *p, const eg_rule *rule, egraph_math math,
                         uint32_t max_rank, uint32_t *at) {
   int left = prove_case(p, rule, math, max_rank, *at);
@@ -194,7 +194,8 @@ static void prove_cases(eg_proof *p, const eg_rule *rule, egraph_math math,
     out->is_proved = true;
 }
 
-// Reports whether the rule is proved at least for ordinary numbers.
+// Sets the reason if the rule is proved in class fast (finite numbers) but not in
+// its own.
 static void prove_as_fast(eg_proof *p, const eg_rule *rule, eg_proof_verdict *out,
                           int *out_left) {
   eg_proof_verdict fast = {.ranks = out->ranks};
@@ -229,7 +230,7 @@ egraph_status eg_rule_prove(const eg_rule *rule, egraph_allocator alloc,
 
 // ---- rules with parameters ----------------------------------------------------------
 
-/// Combines the verdict of a case with the verdicts of earlier cases.
+/// Adds the verdict of one case of a rule with parameters to the verdict of all cases.
 static void join_verdicts(eg_proof_verdict *all, const eg_proof_verdict *one,
                           const char *name) {
   all->cases += one->cases;

@@ -67,8 +67,8 @@ static void count_paths(axes_count *n, uint32_t term, uint32_t depth, uint32_t p
                 moved || !(is_still || (is_product && i >= 2)));
 }
 
-/// Records that the rule names the axis at a place, counted from the last axis, which
-/// is 1.
+/// Records that the rule names the axis at position `places`, counted from the last
+/// axis (1).
 static void note_back(axes_count *n, int64_t places) {
   if (places > (int64_t)n->back) n->back = (uint32_t)places;
 }
@@ -141,8 +141,8 @@ static bool is_per_axis(eg_rule_function f) {
   }
 }
 
-// True for the number of axes, plus or minus a constant: a list of that length loses one
-// entry when an axis is removed.
+// True for an expression that is a number of axes, plus or minus a constant: a list of
+// that length loses one entry when an axis is removed.
 static bool is_of_rank(const eg_rule *rule, const eg_rule_expr *e) {
   if (e->form == EG_RULE_EXPR_VAR) {
     uint32_t let = eg_rule_let_expr(rule, e->var);
@@ -168,14 +168,14 @@ static bool is_used_as(const eg_rule *rule, const eg_rule_expr *of, use_test *te
   return found;
 }
 
-// True for a number of elements compared with 0: this says that no size is 0.
+// True for a number of elements that is compared with 0, which says that no size is 0.
 static bool is_of_no_size(const eg_rule *rule, const eg_rule_expr *e, uint32_t k) {
   if (k != 0 || e->function != EG_RULE_FN_GT) return false;
   const eg_rule_expr *number = &rule->exprs[e->args[1]];
   return number->form == EG_RULE_EXPR_CONSTANT && number->constant.i == 0;
 }
 
-// True for a number that is compared with ranks.
+// True for an operand of a comparison with a rank.
 static bool is_rank(const eg_rule *rule, const eg_rule_expr *e, uint32_t k) {
   bool compares = e->function == EG_RULE_FN_EQ || e->function == EG_RULE_FN_GE;
   return compares && k == 1 && eg_rule_call_of(rule, e->args[0], EG_RULE_FN_RANK) != NULL;
@@ -205,14 +205,14 @@ static bool says_nothing(const eg_rule *rule, const eg_rule_expr *e) {
   return nothing;
 }
 
-// True when the items are axes that other lists contain, where they are counted.
+// True when a list's numbers are axes that other lists contain, where they are counted.
 static bool lists_axes(const eg_rule *rule, const eg_rule_expr *e) {
   for (uint32_t i = 0; i < e->arg_count; i++)
     if (eg_rule_call_of(rule, e->args[i], EG_RULE_FN_AT) == NULL) return false;
   return true;
 }
 
-// True for a position in a list of axes, which is no axis.
+// True for an index into a list of axes; the index itself is no axis.
 static bool is_place_in_axes(const eg_rule *rule, const eg_rule_expr *e, uint32_t k) {
   const eg_rule_expr *list = &rule->exprs[e->args[0]];
   if (k != 1 || e->function != EG_RULE_FN_AT || list->form != EG_RULE_EXPR_VAR)
@@ -296,7 +296,7 @@ typedef struct expansion {
   bool is_known, has_sums, has_maxima, has_pointwise;
 } expansion;
 
-/// The terms of a sum, grouped by the variables that they read.
+/// The product terms of a sum (see above), counted by the set of variables they read.
 typedef struct terms {
   uint32_t kinds;
   uint64_t vars[MOST_KINDS];
@@ -332,8 +332,8 @@ static terms plus(expansion *e, terms a, terms b) {
   return a;
 }
 
-// Multiplies terms. Fails for a variable that occurs twice in one product: its reads
-// change places on all axes at once, which the argument above does not cover.
+// Multiplies two sums of terms. Fails for a variable that occurs twice in one product:
+// its reads change places on all axes at once, which the argument above does not cover.
 static terms multiply_terms(expansion *e, terms a, terms b) {
   terms all = {.kinds = 0};
   for (uint32_t i = 0; i < a.kinds && e->is_known; i++)
@@ -428,8 +428,8 @@ static terms expand_term(expansion *e, uint32_t term, uint32_t depth) {
   return expand_all(e, t, depth);
 }
 
-// Expands a root after removing a function of one argument; for a concatenation, expands
-// one of its operands.
+// Expands a result of the rule after removing a function of one argument; for a
+// concatenation, expands one of its operands.
 static terms expand_root(expansion *e, uint32_t term, uint32_t depth) {
   const eg_rule_term *t = &e->rule->terms[eg_term_meant(e->rule, term)];
   bool picks = !t->is_var &&
@@ -464,9 +464,9 @@ static uint32_t window_bound(const eg_rule *rule, uint32_t paths, uint32_t pads)
 
 // ---- the bound --------------------------------------------------------------------
 
-// Returns the number of kinds of reduced axes. Axes that are reduced by the same lists
-// and have the same sizes in all variables act as one axis, whose size is the product of
-// their sizes.
+// Returns how many different axes the reduced axes of a rule represent. Axes that are
+// reduced by the same lists and have the same sizes in all variables act as one axis,
+// whose size is the product of their sizes.
 static uint32_t kinds_of_reduced(const axes_count *n, uint32_t tensors) {
   if (n->free_axes > 3) return EGRAPH_MAX_RANK;
   uint32_t kinds = (UINT32_C(1) << n->free_axes) - 1;

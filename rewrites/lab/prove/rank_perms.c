@@ -61,8 +61,8 @@ bool eg_has_rank_zero(const eg_rule *rule, uint32_t var) {
 
 enum { SPACES = 1024 };
 
-/// The spaces: of terms, then of expressions, then of variables, then between two
-/// composed permutations.
+/// The spaces of axes (see above): of terms, then of expressions, then of variables, then
+/// between two composed permutations.
 typedef struct spaces {
   const eg_rule *rule;
   uint32_t same[SPACES];             // union-find of equal spaces
@@ -129,8 +129,8 @@ static void lead_by_variable(spaces *s, uint32_t var, uint32_t from, uint32_t to
   s->to[var] = to;
 }
 
-// Records that a permutation maps one space to another. Functions that move named axes
-// leave the other axes in their space.
+// Records that a permutation maps one space of axes to another. Functions that move named
+// axes leave the other axes in their space.
 static void lead(spaces *s, uint32_t expr, uint32_t from, uint32_t to) {
   const eg_rule_expr *e = &s->rule->exprs[expr];
   if (e->form == EG_RULE_EXPR_VAR) {
@@ -196,7 +196,7 @@ static bool takes_permutations(eg_rule_function f) {
          f == EG_RULE_FN_PERM_COMPOSE || f == EG_RULE_FN_PERM_IDENTITY;
 }
 
-// Unites the spaces of lists and tensors of one call.
+// Unites the spaces of axes of the lists and tensors in one call.
 static void note_expr_spaces(spaces *s, uint32_t expr) {
   const eg_rule_expr *e = &s->rule->exprs[expr];
   if (e->form == EG_RULE_EXPR_VAR && has_axes(e->kind))
@@ -211,7 +211,7 @@ static void note_expr_spaces(spaces *s, uint32_t expr) {
       unite_spaces(s->same, space_of_expr(s, expr), space_of_expr(s, e->args[i]));
 }
 
-// Rejects permutations that are operands of other functions, where they are used as lists
+// Rejects permutations that are operands of other functions, which use them as lists
 // of numbers.
 static void check_uses(spaces *s) {
   const eg_rule *rule = s->rule;
@@ -230,7 +230,7 @@ static void check_uses(spaces *s) {
   }
 }
 
-/// True when no chain of different permutations closes.
+/// True when no chain of different permutations leads back to the space where it begins.
 static bool is_forest(spaces *s) {
   for (uint32_t i = 0; i < s->rule->var_count; i++)
     if (s->is_perm[i] && s->from[i] != s->to[i] && is_identity(s->rule, i))

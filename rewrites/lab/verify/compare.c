@@ -24,7 +24,8 @@
 #include "ops/meaning.h"
 #include "rewrites/lab/basis/tensors.h"
 
-// Limits of scale: rounding of float64 is measured, rounding of other types is estimated.
+// The largest numbers that are compared: with float64, rounding is measured (MEASURED);
+// with other types, it is estimated.
 #define LARGEST_SCALE 1e5
 #define LARGEST_MEASURED_SCALE 1e300
 
@@ -35,13 +36,13 @@ enum {
   BLOCK = 256             // numbers that are read together
 };
 
-// NUDGES: how often the numbers are moved. NUDGE_SLACK: the sides may differ by so many
-// times the movement of an element. UNITS: allowed units in the last place of the
-// element, plus one for each summed number, because sums of equal numbers all round the
-// same way.
+// NUDGES: how often all numbers are moved by a unit to measure rounding. NUDGE_SLACK: the
+// sides may differ by so many times the movement of an element. UNITS: allowed units in
+// the last place of the element, plus one for each summed number, because sums of equal
+// numbers all round the same way.
 enum { NUDGES = 16, NUDGE_SLACK = 16, UNITS = 64, FEW_PARTS = 2 };
 
-/// The results of one term.
+/// The tensors that a term of the rule computes, one for each of its results.
 typedef struct term_value {
   eg_tensor *parts;
   uint32_t count;
@@ -57,8 +58,8 @@ typedef struct evaluation {
   term_value *vars;  // leaves, by variable
   double scale;      // largest finite absolute value so far
   bool exact;        // no number was rounded so far
-  // is_broken: some number was not whole. is_large: some number was too large for exact
-  // sums and products of such numbers.
+  // is_broken: some number of the evaluation was not whole. is_large: some number was too
+  // large for exact sums and products of such numbers.
   bool is_broken, is_large;
   bool is_subnormal; // some number was subnormal in its type
   bool is_narrow;    // some number has a floating-point type other than float64
@@ -74,10 +75,9 @@ typedef struct evaluation {
 
 /// Limits of a floating-point type. `bound`: allowed difference of values, relative to
 /// the largest number on either side (every node rounds, and constants of rules are
-/// matched within one unit in the last place); 0: own results and movements decide.
-/// `whole`: whole numbers below it are exact. Arithmetic on broken numbers is exact as
-/// long as all are multiples of 1 / parts and below `broken`, because the product of two
-/// then fits.
+/// matched within one unit in the last place); 0: rounding is measured. `whole`: whole
+/// numbers below it are exact. Arithmetic on other numbers is exact as long as all are
+/// multiples of 1 / parts and below `broken`, because the product of two then fits.
 typedef struct precision {
   double bound, whole, parts, broken;
 } precision;
@@ -90,8 +90,8 @@ static const precision precisions[EGRAPH_DTYPE_COUNT] = {
 
 // ---- what was computed ----------------------------------------------------------
 
-/// A summary of the numbers seen. Positive numbers have the order of their bits, with
-/// infinity and NaN at the end.
+/// A summary of the numbers in a tensor. Positive numbers have the order of their bits,
+/// with infinity and NaN at the end.
 typedef struct seen_numbers {
   uint64_t largest; // bits of the largest finite absolute value
   // Bits of the smallest nonzero absolute value, less 1: this makes 0 larger than
@@ -143,7 +143,7 @@ static void see_fractions(const double *values, int64_t count, double parts,
   seen->is_fine = seen->is_fine && finer == 0;
 }
 
-/// Returns the numbers from `first` on, at most `BLOCK`, as float64.
+/// Returns the tensor's numbers from `first` on, at most `BLOCK`, as float64.
 static const double *as_doubles(const eg_tensor *tensor, int64_t first, int64_t count,
                                 double *block) {
   if (tensor->type.dtype == EGRAPH_FLOAT64) return (const double *)tensor->data + first;
@@ -152,8 +152,8 @@ static const double *as_doubles(const eg_tensor *tensor, int64_t first, int64_t 
   return block;
 }
 
-/// Records the properties of numbers that decide whether arithmetic is exact; the numbers
-/// are rounded as numbers of type `like`.
+/// Records whether numbers of a tensor are whole, large or subnormal, which decides
+/// whether arithmetic is exact; the numbers are rounded as numbers of type `like`.
 static void note_numbers(evaluation *run, const eg_tensor *tensor, egraph_dtype like) {
   if (!eg_dtype_is_float(tensor->type.dtype)) return; // integers wrap exactly
   const precision *p = &precisions[like];
@@ -178,8 +178,8 @@ static void note_numbers(evaluation *run, const eg_tensor *tensor, egraph_dtype 
   run->exact = largest < p->whole && seen.is_fine && !(run->is_broken && run->is_large);
 }
 
-/// Records attributes that are not whole: they can round results to whole numbers.
-/// Halves cannot.
+/// Records numeric attributes that are not whole: they can round results to whole
+/// numbers. Halves cannot.
 static void note_attrs(evaluation *run, const eg_attrs *attrs) {
   for (uint16_t i = 0; i < attrs->count; i++)
     if (attrs->slots[i].kind == EG_ATTR_FLOAT && isfinite(attrs->slots[i].f) &&
@@ -208,9 +208,9 @@ static egraph_status new_value(evaluation *run, const eg_tensor_fact *fact,
 
 // ---- data -----------------------------------------------------------------------
 
-/// Moves every number by one or two units in its last place in `dtype`, or by units of
-/// `least` when that is larger. There are two sizes because movements of one size
-/// often cancel.
+/// Moves every number of a tensor by one or two units in its last place in `dtype`, or by
+/// units of `least` when that is larger. There are two sizes because movements of one
+/// size often cancel.
 static void nudge(eg_rng *rng, const eg_tensor *tensor, egraph_dtype dtype,
                   double least) {
   if (!eg_dtype_is_float(tensor->type.dtype)) return;
@@ -224,7 +224,7 @@ static void nudge(eg_rng *rng, const eg_tensor *tensor, egraph_dtype dtype,
   }
 }
 
-/// Returns the number that a constant becomes in this type.
+/// Returns the number that a constant becomes when it is stored in this type.
 static double held_by(egraph_dtype dtype, double meant) {
   double storage = 0;
   const eg_tensor scalar = {.type = {.dtype = dtype}, .data = &storage};
@@ -232,10 +232,10 @@ static double held_by(egraph_dtype dtype, double meant) {
   return eg_tensor_get_double(&scalar, 0);
 }
 
-/// Moves a constant by one or two units of its type: conditions and attributes compute
-/// exactly, either with the number that its type holds or with the intended number. In
-/// float64 the movement is divided by the slack. A number that becomes infinite or zero
-/// in its type is lost, not rounded.
+/// Moves a tensor's constant by one or two units of its type: conditions and attributes
+/// compute exactly, either with the number that its type represents or with the intended
+/// number. In float64 the movement is divided by the slack. A number that becomes
+/// infinite or zero in its type is lost, not rounded.
 static void note_constant(evaluation *run, const eg_tensor *tensor, egraph_dtype dtype,
                           double meant) {
   static const double units[] = {1, 2, -1, -2};
@@ -279,9 +279,9 @@ static bool sums_operands(const eg_kernel_call *call) {
   return (flags & (EG_OPF_POINTWISE | EG_OPF_MOVES)) == 0;
 }
 
-/// Marks an evaluation as too long (is_beyond) by its number of products. Kernels that
-/// sum products read an operand at most once for each element of the result. Windows can
-/// have too many places, both inside and outside of the operand.
+/// Marks an evaluation as too long (is_beyond) by a kernel's number of products. Kernels
+/// that sum products read an operand at most once for each element of the result. Windows
+/// can have too many positions, both inside and outside of the operand.
 static egraph_status check_work(evaluation *run, const eg_kernel_call *call) {
   int64_t elements = eg_type_elements(&call->outputs[0].type);
   double places = (double)elements;
@@ -299,8 +299,8 @@ static egraph_status check_work(evaluation *run, const eg_kernel_call *call) {
              : EGRAPH_OK;
 }
 
-/// Records how many numbers a kernel sums for an element: at most the elements of the
-/// smallest operand.
+/// Records how many numbers a kernel sums for one result element: at most the elements of
+/// the smallest operand.
 static void note_sums(evaluation *run, const eg_kernel_call *call) {
   int64_t least = INT64_MAX;
   if (!sums_operands(call) || call->input_count == 0) return;
@@ -399,7 +399,7 @@ static egraph_status run_right(evaluation *run) {
 
 // ---- comparison -----------------------------------------------------------------
 
-/// The element in which the sides differ.
+/// The element in which the results of both sides differ.
 typedef struct disagreement {
   uint32_t root;
   int64_t element;
@@ -408,8 +408,8 @@ typedef struct disagreement {
 
 typedef struct comparison {
   const evaluation *run;
-  // Results of searches: for zeros or infinities in any node; for infinities in computed
-  // values, and in leaves.
+  // Whether there are zeros or infinities in any node (limit); infinities in computed
+  // values, and in leaves (infinity).
   enum { NOT_LOOKED_FOR, FOUND, MISSING } limit, infinity[2];
   uint32_t terms[2], part; // terms of both sides, and part
   eg_verify_data data;
@@ -428,7 +428,7 @@ static double element(const eg_tensor *tensor, int64_t i) {
                                               : eg_tensor_get_double(tensor, i);
 }
 
-/// Returns the largest movement of element i of a side away from x.
+/// Returns the largest distance of element i of a side from x when numbers were moved.
 static double movement(const comparison *state, uint32_t side, int64_t i, double x) {
   double most = 0;
   for (uint32_t n = 0; n < state->run->moved_count; n++) {
@@ -460,7 +460,7 @@ static bool has_limit(const eg_tensor *tensor) {
   return is_float && i < count;
 }
 
-/// Sets the bounds. Both bounds 0 mean that results must be equal bit for bit.
+/// Sets how far results may differ; both bounds 0: they must be equal bit for bit.
 static void set_bounds(comparison *state, egraph_dtype dtype) {
   const evaluation *run = state->run;
   state->bound = state->units = 0;
@@ -471,20 +471,20 @@ static void set_bounds(comparison *state, egraph_dtype dtype) {
     state->units = (UNITS + (double)run->longest) * DBL_EPSILON;
 }
 
-/// True when sides must have equal numbers. Results computed from an infinite or NaN
-/// constant only decide the class, as other data that are not plain do.
+/// True when the sides must have equal numbers on this data. Results of an infinite or
+/// NaN constant only decide the class, as other data that are not plain do.
 static bool has_plain_data(const evaluation *run) {
   return eg_verify_is_plain(run->source.data) &&
          run->instance->special != EG_SPECIAL_NOT_FINITE;
 }
 
-/// True for plain numbers for which intermediate results may overflow or lose digits.
+/// True for plain data on which intermediate results may overflow or lose digits.
 static bool is_sized(const evaluation *run) {
   return has_plain_data(run) && (run->source.data != EG_VERIFY_ORDINARY ||
                                  run->instance->special == EG_SPECIAL_EXTREME);
 }
 
-/// True when there is an infinity in leaves and constants, or in computed values.
+/// True when leaves and constants (`of_leaves`), or computed values, have an infinity.
 static bool find_infinity(const evaluation *run, bool of_leaves) {
   for (uint32_t i = 0; i < run->rule->term_count; i++) {
     const eg_rule_term *term = &run->rule->terms[i];
@@ -505,12 +505,12 @@ static bool has_infinity(comparison *state, bool of_leaves) {
   return state->infinity[of_leaves] == FOUND;
 }
 
-/// True when 16-bit numbers overflowed, such as integers cast to them.
+/// True when 16-bit floating-point numbers overflowed, such as integers cast to them.
 static bool has_short_overflow(comparison *state) {
   return state->run->is_short && has_infinity(state, false) && !has_infinity(state, true);
 }
 
-/// Returns the best class that a rule can have if it changes element i from x to y.
+/// Returns the strictest class (exact, ...) of a rule that changes element i from x to y.
 static egraph_math class_of_change(comparison *state, int64_t i, double x, double y) {
   if ((isnan(x) && isnan(y)) || (x == y && signbit(x) == signbit(y)))
     return EGRAPH_MATH_EXACT;
@@ -525,9 +525,9 @@ static egraph_math class_of_change(comparison *state, int64_t i, double x, doubl
   return is_rounding(state, i, x, y) ? EGRAPH_MATH_ASSOCIATIVE : EGRAPH_MATH_FAST;
 }
 
-/// True when numbers of the data may have left the range: an infinity may then stand
-/// for a number that is too large, a zero for one that is too small, and NaN for a
-/// result of both.
+/// True when numbers of the evaluation may have left the range of their type: an infinity
+/// may then stand for a number that is too large, a zero for one that is too small, and
+/// NaN for a result of both.
 static bool may_have_left_range(comparison *state) {
   const evaluation *run = state->run;
   if (has_plain_data(run) && !is_sized(run)) return false;
@@ -538,9 +538,9 @@ static bool may_have_left_range(comparison *state) {
   return state->limit == FOUND;
 }
 
-/// True when two numbers may differ because intermediate numbers left the range. These
-/// are 16-bit numbers, which raise no exception and whose squares soon overflow (float64
-/// decides then), or numbers next to extreme constants.
+/// True when two numbers may differ because intermediate numbers left the range of their
+/// type: with 16-bit numbers, which raise no exception and whose squares soon overflow
+/// (float64 decides then), or next to extreme constants.
 static bool may_differ(comparison *state) {
   const evaluation *run = state->run;
   bool is_extreme = run->instance->special == EG_SPECIAL_EXTREME;
@@ -548,9 +548,9 @@ static bool may_differ(comparison *state) {
   return (is_extreme || (is_sized(run) && run->is_short)) && has_infinity(state, false);
 }
 
-/// Compares an element. When one side has no number there (division by zero, the root of
-/// a negative number), the other must have none either; a change between infinity and NaN
-/// decides the class.
+/// Compares one element of both sides. When one side has no number there (division by
+/// zero, the root of a negative number), the other must have none either; a change
+/// between infinity and NaN decides the class.
 static bool elements_agree(const eg_tensor *a, const eg_tensor *b, int64_t i,
                            comparison *state) {
   if (!eg_dtype_is_float(a->type.dtype)) {
@@ -576,8 +576,8 @@ static bool has_finite(const eg_tensor *tensor) {
   return i < count;
 }
 
-/// Compares until an element differs. Keeps the worst of the changes that only lower the
-/// class of the rule.
+/// Compares results of both sides until an element differs. Keeps the worst of the
+/// changes that only lower the class of the rule.
 static void compare_tensors(const eg_tensor *left, const eg_tensor *right, uint32_t root,
                             comparison *state, eg_verify_comparison *out) {
   int64_t count = eg_type_elements(&left->type);
@@ -647,7 +647,7 @@ static egraph_status alloc_values(evaluation *run) {
   return eg_arena_alloc(run->arena, rule->var_count, sizeof *run->vars, &run->vars);
 }
 
-/// Evaluates both sides again on the same draws, with numbers that have moved.
+/// Evaluates both sides again on the same data, with every number moved by about a unit.
 static egraph_status move_numbers(evaluation *run, eg_verify_source source, eg_rng *rng) {
   evaluation again = *run;
   again.source = source;
@@ -676,7 +676,8 @@ static egraph_status evaluate(evaluation *run, eg_verify_comparison *out, eg_tex
     return eg_text_printf(text, "the right side fails where the left side does not: %s",
                           egraph_last_error());
   }
-  // The kernel does not support this type, or an operand is empty that must not be.
+  // The kernel lacks support for this type, or an operand that must have elements
+  // is empty.
   if (status == EGRAPH_E_UNSUPPORTED || status == EGRAPH_E_ARGUMENT) return EGRAPH_OK;
   EG_TRY(status);
   EG_TRY(compare_roots(run, out, text));
@@ -705,7 +706,7 @@ static bool decides_by_dtype(const eg_rule *rule) {
   return false;
 }
 
-/// True when the terms compute the same in a wider type, and do not round.
+/// True when the rule's terms compute the same in a wider type, and do not round.
 static bool may_widen(const eg_verify_instance *instance) {
   if (!decides_by_dtype(instance->rule)) return false;
   for (uint32_t i = 0; i < instance->rule->term_count; i++) {

@@ -36,7 +36,7 @@ static inline bool eg_verify_is_plain(eg_verify_data data) {
 
 enum { EG_VERIFY_NUMBERS = 8 };
 
-/// The state from which the numbers of one evaluation are drawn.
+/// The random state and settings from which the data of one comparison are drawn.
 typedef struct eg_verify_source {
   eg_rng rng;
   eg_verify_data data;
@@ -51,14 +51,14 @@ typedef struct eg_verify_source {
   double largest; // largest of all these numbers
 } eg_verify_source;
 
-/// Prepares a source. `turn` is the number of times that NEAR data were drawn before.
+/// Prepares a source of random data. `turn` counts earlier draws of NEAR data.
 eg_verify_source eg_verify_source_of(const eg_verify_instance *instance,
                                      eg_verify_data data, uint64_t seed, uint32_t turn);
 /// Returns the largest absolute value that the instance names (constants, bounds, numbers
-/// that fill a leaf), or 0 when it names no number.
+/// that fill a tensor), or 0 when it names no number.
 double eg_verify_largest_number(const eg_verify_instance *instance);
-/// Fills a tensor for a leaf; indices, truth values and constants get values that are
-/// valid for them.
+/// Fills a tensor with random data for a leaf of the instance; indices, truth values and
+/// constants get values that are valid for them.
 void eg_verify_fill(eg_verify_source *source, const eg_verify_leaf *leaf,
                     const eg_tensor *tensor);
 
@@ -71,8 +71,8 @@ typedef enum eg_verify_verdict {
   EG_VERIFY_DIFFERENT // different; the text says where
 } eg_verify_verdict;
 
-/// A verdict, and the best class that a rule can have when the sides are equal on such
-/// an instance.
+/// The outcome of one comparison, and the strictest class (exact, associative, fast) that
+/// the rule can have when its sides are equal on such data.
 typedef struct eg_verify_comparison {
   eg_verify_verdict verdict;
   egraph_math math;
@@ -81,10 +81,10 @@ typedef struct eg_verify_comparison {
   bool is_large;      // VACUOUS because the kernels would take too long
 } eg_verify_comparison;
 
-/// Evaluates and compares both sides. Clears the arena, which holds the tensors. On
-/// DIFFERENT, and when `math` is beyond the class of the rule, writes the element and
-/// both values to `text`. For floating-point results, data that are not plain only decide
-/// the class.
+/// Evaluates both sides of an instance and compares them. Clears the arena, which holds
+/// the tensors. On DIFFERENT, and when `math` is beyond the class of the rule, writes the
+/// element and both values to `text`. For floating-point results, data that are not plain
+/// only decide the class.
 egraph_status eg_verify_compare(eg_arena *arena, const eg_verify_instance *instance,
                                 const eg_verify_source *source, eg_verify_comparison *out,
                                 eg_text *text);

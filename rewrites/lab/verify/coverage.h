@@ -6,7 +6,7 @@
 
 #include "rewrites/lab/instances/instance_draw.h"
 
-/// The outcome of drawing an instance.
+/// The outcome of drawing one instance of a rule and comparing it.
 typedef enum eg_instance_outcome {
   EG_INSTANCE_COMPARED,
   EG_INSTANCE_UNBUILT, // the right side is ill-typed
@@ -26,15 +26,16 @@ typedef struct eg_coverage {
   uint32_t count;
 } eg_coverage;
 
-/// Opens the coverage of a rule, which is kept by reference.
+/// Starts to count compared instances of a rule, which is kept by reference, by class.
 egraph_status eg_coverage_open(eg_coverage *coverage, const eg_rule *rule);
 void eg_coverage_init(eg_coverage *coverage, egraph_allocator alloc);
 void eg_coverage_deinit(eg_coverage *coverage);
-/// Counts an instance in all its classes.
+/// Counts an instance of the rule in each class of instances that it is in.
 void eg_coverage_note(eg_coverage *coverage, const eg_verify_instance *instance,
                       eg_instance_outcome outcome);
 uint32_t eg_coverage_reached(const eg_coverage *coverage);
-/// Lists the classes in words, with reasons; the coverage owns the memory.
+/// Lists in words the classes of instances on which the rule was compared, or why not;
+/// the coverage owns the memory.
 egraph_status eg_coverage_classes(eg_coverage *coverage, egraph_rule_class **out);
 
 #endif

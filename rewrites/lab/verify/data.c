@@ -1,11 +1,11 @@
-// Draws the numbers of leaves.
+// Draws the numbers with which the leaves (tensor variables) of an instance are filled.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/verify/compare.h"
 
 #include <assert.h>
 #include <math.h>
 
-/// Returns a number such that sums of products of four such numbers stay in range.
+/// Returns a limit of LARGE data: sums of products of four such numbers stay in range.
 static double large(egraph_dtype dtype) { return dtype == EGRAPH_FLOAT16 ? 4 : 1000; }
 
 // ---- the numbers of an instance -------------------------------------------------------
@@ -90,7 +90,7 @@ static double wide(eg_verify_source *source, bool is_positive) {
   return is_negative && !is_positive ? -size : size;
 }
 
-/// Draws a number as small as the numbers that are added to avoid a division by zero. Its
+/// Draws a number as small as an epsilon that is added to avoid a division by zero. Its
 /// square is normal.
 static double tiny(eg_verify_source *source, egraph_dtype dtype, bool is_positive) {
   double unit = dtype == EGRAPH_FLOAT16 ? 1e-2 : 1e-5;
@@ -98,8 +98,8 @@ static double tiny(eg_verify_source *source, egraph_dtype dtype, bool is_positiv
   return is_positive || eg_rng_below(&source->rng, 2) == 0 ? size : -size;
 }
 
-/// Draws a whole number, or a number between two whole numbers. Zeros have either sign;
-/// often no number is above 0, or no number is below 0.
+/// Draws a number of TIES data: whole, or between two whole numbers. Zeros have either
+/// sign; often no number is above 0, or no number is below 0.
 static double tied(eg_verify_source *source, bool is_positive) {
   uint64_t count = source->kind < 3 ? 3 : source->kind < 5 ? 8 : 4;
   double number = (double)eg_rng_below(&source->rng, count);
@@ -116,8 +116,8 @@ static double near_one(eg_verify_source *source) {
   return source->near[eg_rng_below(&source->rng, source->near_count)];
 }
 
-/// Returns the choice of leaf number `leaf` in a turn, among `count`: first all leaves
-/// choose the same, then pairs of leaves take every pair of choices.
+/// Returns which of `count` choices leaf number `leaf` takes in a turn: first all leaves
+/// take the same choice, then pairs of leaves take every pair of choices.
 static uint32_t taken(uint32_t turn, uint32_t leaf, uint32_t count) {
   return (turn + leaf * (turn / count)) % count;
 }
@@ -148,8 +148,8 @@ static double around_of(eg_verify_source *source, around_kind kind, double numbe
   return number;
 }
 
-/// Chooses the number for a leaf, mostly one number of the instance, so that no large
-/// number hides a difference. Leaves may be near different numbers.
+/// Chooses the number near which a leaf's data are drawn, mostly one number of the
+/// instance, so that no large number hides a difference. Leaves may have different ones.
 static void begin_near(eg_verify_source *source) {
   static const around_kind kinds[] = {AROUND_NUMBER,  AROUND_ROOT,       AROUND_NUMBER,
                                       AROUND_EACH,    AROUND_RECIPROCAL, AROUND_NUMBER,
@@ -163,8 +163,8 @@ static void begin_near(eg_verify_source *source) {
   source->sign = signs[taken(turn, leaf, 3)];
 }
 
-/// Draws a number near the number of the leaf: some are the number itself, others lie
-/// between 0 and twice the number, half of them whole.
+/// Draws a number near the number chosen for the leaf: some are that number itself,
+/// others lie between 0 and twice the number, half of them whole.
 static double near_number(eg_verify_source *source, egraph_dtype dtype,
                           bool is_variance) {
   if (source->near_count == 0) return wide(source, is_variance);
@@ -179,8 +179,8 @@ static double near_number(eg_verify_source *source, egraph_dtype dtype,
   return is_negative && !is_variance ? -size : size;
 }
 
-/// Draws a large number. A quarter of all are zero, or where exponentials leave the
-/// range: above the largest number or below the smallest.
+/// Draws a number of LARGE data. A quarter of all are zero, or so large that exponentials
+/// leave the range: above the largest number or below the smallest.
 static double large_number(eg_verify_source *source, egraph_dtype dtype) {
   double unit = eg_rng_unit(&source->rng), most = large(dtype);
   double border = floor(log(eg_dtype_largest(dtype)) * (1 + 0.05 * unit));
@@ -236,8 +236,8 @@ static double whole_number(eg_verify_source *source, egraph_dtype dtype) {
   return may && eg_rng_below(&source->rng, 2) == 0 ? -size : size;
 }
 
-/// Draws a whole number from 0 to twice one of the numbers, within the type and the exact
-/// range of float64.
+/// Draws a whole number from 0 to twice one of the instance's numbers, within the type
+/// and the exact range of float64.
 static double near_whole(eg_verify_source *source, egraph_dtype dtype) {
   uint32_t bits = 8 * (uint32_t)eg_dtype_bytes(dtype);
   double most = 2 * near_one(source);

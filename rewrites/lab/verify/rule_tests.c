@@ -141,8 +141,8 @@ static egraph_status compare_roots(test_run *run, const eg_rule_claim *claim,
   return EGRAPH_OK;
 }
 
-// Checks a claim of a test. Equal terms must be reached from the given tensors alone.
-// Different terms get every chance to become equal: they are saturated as well.
+// Checks a claim of a test. Equal terms must be reached from the given tensors alone;
+// different terms are saturated as well, so that they could become equal.
 static egraph_status check_claim(test_run *run, const eg_rule_claim *claim,
                                  const eg_class *terms) {
   eg_class *others;

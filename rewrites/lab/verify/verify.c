@@ -1,7 +1,7 @@
 // Verifies one rule after the other: draws an instance, types and evaluates it with the
-// reference kernels, and compares the sides, until enough instances agree or one does
-// not. The first draws are random; later ones are steered to each class of instances that
-// is still missing.
+// reference kernels, and compares both sides, until enough instances agree or one does
+// not. The first draws are random; later ones are steered to each class of instances of
+// which the rule still lacks some.
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/verify/verify.h"
 
@@ -26,8 +26,8 @@ enum {
   LARGE_DRAWS_PER_INSTANCE = 16
 };
 
-/// The number of instances for each class, and of draws for it. Attributes depend on each
-/// other more than dimensions and types do.
+/// For each kind of class of instances: the instances to compare, and draws to find them.
+/// Attributes depend on each other more than dimensions and types do.
 typedef struct effort {
   uint32_t instances, draws;
 } effort;
@@ -40,9 +40,9 @@ static const effort efforts[] = {
     [EG_INSTANCE_DTYPE] = {8, 64}};
 /// For a rule that is loaded; for classes that are large, or that other classes cover.
 static const effort loading = {1, 3}, reduced = {12, 48};
-// The number of draws after which a class is given up: more for operands that depend on
-// each other and for special constants, which are rare; fewer for ranks, which a draw
-// hits at once; very few for classes that conditions are known to exclude.
+// The number of draws after which a class of instances is given up: more for operands
+// that depend on each other and for special constants, which are rare; fewer for ranks,
+// which a draw hits at once; very few for classes that conditions are known to exclude.
 enum { HOPELESS = 24, HOPELESS_OPERANDS = 80, HOPELESS_RANK = 12, HOPELESS_EXCLUDED = 2 };
 
 typedef struct verification {
@@ -54,7 +54,7 @@ typedef struct verification {
   uint32_t drawn, found, ill_typed, equal, exact;
   uint32_t near; // number of evaluations with data near the numbers of the rule
   bool is_large_case;
-  // Counts the instances with nothing to compare, and among these the instances that are
+  // Numbers of instances in which no value could be compared, and of those that are
   // too large.
   uint32_t vacuous, large;
   uint32_t dtypes[EGRAPH_DTYPE_COUNT]; // numbers of instances
@@ -152,9 +152,9 @@ static egraph_status compare_types(verification *run,
   return EGRAPH_OK;
 }
 
-/// Compares an instance on one kind of data; rejects the rule, and describes the
-/// difference in run->text, when the sides differ. Sets is_of_other_class when the rule
-/// only claims a class that is too strict.
+/// Compares both sides of an instance on one kind of data; when they differ, rejects the
+/// rule and describes the difference in run->text. Sets is_of_other_class when the rule
+/// only declares a class that is too strict.
 static egraph_status check_data(verification *run, const eg_verify_instance *instance,
                                 eg_verify_data data, eg_verify_comparison *out) {
   static const char *const names[EG_VERIFY_DATA_COUNT] = {
@@ -205,7 +205,7 @@ typedef struct data_kinds {
   uint32_t count;
 } data_kinds;
 
-/// True when a leaf is empty: infinity times an empty sum is NaN, which no other
+/// True when an operand is empty: infinity times an empty sum is NaN, which no other
 /// data show.
 static bool has_empty_leaf(const eg_verify_instance *instance) {
   const eg_rule *rule = instance->rule;
@@ -223,7 +223,7 @@ static data_kinds other_data(const verification *run,
                                          EG_VERIFY_TIES};
   static const eg_verify_data named[] = {EG_VERIFY_NEAR, EG_VERIFY_WIDE, EG_VERIFY_NEAR,
                                          EG_VERIFY_TINY, EG_VERIFY_NEAR, EG_VERIFY_TIES};
-  // The kinds for rules that must keep the sign of zero.
+  // The kinds of data for rules that must keep the sign of zero.
   static const eg_verify_data exact[] = {EG_VERIFY_WIDE, EG_VERIFY_TIES, EG_VERIFY_TINY,
                                          EG_VERIFY_TIES, EG_VERIFY_NEAR, EG_VERIFY_TIES};
   bool is_exact = run->rule->math == EGRAPH_MATH_EXACT;
@@ -295,7 +295,7 @@ static egraph_status check_legal(verification *run, const eg_verify_instance *in
   return EGRAPH_OK;
 }
 
-/// Records the largest ranks and dimensions that were compared.
+/// Records the largest ranks and dimensions of compared instances.
 static void note_largest_sizes(verification *run, const eg_verify_instance *instance) {
   const eg_rule *rule = run->rule;
   for (uint32_t i = 0; i < rule->var_count; i++) {
@@ -307,8 +307,8 @@ static void note_largest_sizes(verification *run, const eg_verify_instance *inst
   }
 }
 
-/// Rejects a rule whose sides differ in sorting. The reference kernel always sorts, other
-/// kernels need not, so such sides are not equal.
+/// Rejects a rule in which only one side has an unsorted top-k: the reference kernel
+/// always sorts, other kernels need not, so such sides are not equal.
 static egraph_status check_order(verification *run, const eg_verify_instance *instance) {
   const eg_rule *rule = run->rule;
   uint32_t count[2] = {0, 0};
@@ -364,7 +364,7 @@ static egraph_status verify_draw(verification *run) {
   return found ? check_instance(run, &instance, typed) : EGRAPH_OK;
 }
 
-/// True when many tries in the class failed, and no draw found an instance of it.
+/// True when many tries to draw an instance of a class failed, and none succeeded.
 static bool is_hopeless(const verification *run, const eg_coverage_row *row,
                         uint32_t draws) {
   eg_verify_obstacle by = eg_verify_obstacle_of(run->draws);
@@ -381,7 +381,7 @@ static bool is_hopeless(const verification *run, const eg_coverage_row *row,
          row->compared + row->unbuilt + row->vacuous == 0;
 }
 
-/// Draws instances for each class that has too few.
+/// Draws and compares instances for each class of instances that has too few.
 static egraph_status verify_classes(verification *run) {
   for (uint32_t i = 0; i < run->coverage.count; i++) {
     eg_coverage_row *row = &run->coverage.rows[i];
@@ -491,7 +491,7 @@ static void claim_class(verification *run, const eg_rule *rule, egraph_math math
   run->rule = &run->as_claimed;
 }
 
-/// Verifies a further case of a rule, with as many draws as for a rule that is loaded.
+/// Verifies another case of a rule with parameters, with as few draws as for loading.
 static egraph_status verify_case(verification *run, const eg_rule *rule, bool is_large,
                                  eg_text *unreached) {
   egraph_allocator alloc = run->text.chars.alloc;
@@ -543,7 +543,7 @@ static egraph_status verify_cases(verification *run, const eg_rules *rules,
   return eg_text_status(&run->text);
 }
 
-/// Verifies rule `number` (implied rules come after the others) with `math` as its class.
+/// Verifies rule `number` (rules that layouts imply come last) with `math` as its class.
 static egraph_status verify_as(verification *run, const eg_rules *rules, uint32_t number,
                                egraph_math math) {
   uint32_t count = eg_rules_count(rules);
@@ -552,7 +552,7 @@ static egraph_status verify_as(verification *run, const eg_rules *rules, uint32_
                              : eg_rules_implied_at(rules, number - count),
               math);
   EG_TRY(verify_one(run, eg_rules_allocator(rules)));
-  // The first case may have no instances because its conditions never hold.
+  // The first case may lack instances because its conditions never hold.
   bool is_left = run->rejected && run->rule->schema != NULL &&
                  run->rule->condition_count != 0 && run->found == 0;
   if (is_left) run->rejected = run->is_unseen = false;
@@ -562,8 +562,8 @@ static egraph_status verify_as(verification *run, const eg_rules *rules, uint32_
   return EGRAPH_OK;
 }
 
-/// Looks for a class in which a rule holds that is not in its declared class. It may hold
-/// in no class; the text then becomes the reason.
+/// Looks for a class (exact, associative, fast) in which a rule holds that does not hold
+/// in its declared class. It may hold in no class; the text then becomes the reason.
 static egraph_status find_class(verification *run, const eg_rules *rules, uint32_t number,
                                 egraph_rule_evidence *inout) {
   bool is_open = run->rejected && run->is_of_other_class;

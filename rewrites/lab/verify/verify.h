@@ -15,7 +15,8 @@ typedef struct eg_verify_options {
   // layouts are left out, because reading has verified them; few draws are steered to
   // classes of instances.
   bool is_loading;
-  // Called after `report`; may be NULL. Its argument is valid during the call only.
+  // Called after `report` with what the verification of the rule covered; may be NULL.
+  // Its argument is valid during the call only.
   void (*evidence)(void *user, const egraph_rule_evidence *evidence);
   void *evidence_user;
 } eg_verify_options;
@@ -43,12 +44,12 @@ egraph_status eg_rules_verify(const eg_rules *rules, const eg_verify_options *op
                               uint32_t *out_rejected);
 
 typedef struct eg_verify_instance eg_verify_instance; // declared in instance_draw.h
-/// Receives an instance, borrowed for the call; `holds` is true when the rule holds
-/// on it.
+/// Receives an instance of a rule, borrowed for the call; `holds` is true when both sides
+/// are equal on it.
 typedef void eg_verify_witness(void *user, const eg_verify_instance *instance,
                                bool holds);
-/// Compares instances of one rule as verification draws them, of every class, and does
-/// not stop at a difference. Rules with parallel operators have no instances. Fails
+/// Compares instances of one rule of every class, drawn as verification draws them, and
+/// does not stop at a difference. Rules with parallel operators have no instances. Fails
 /// with EGRAPH_E_MEMORY.
 egraph_status eg_rule_witness(egraph_allocator alloc, const eg_rule *rule,
                               const eg_verify_options *options,
