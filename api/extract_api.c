@@ -67,8 +67,8 @@ static egraph_status find_pass(const char *name, size_t length, uint32_t *out_bi
                  (int)length, name, PASSES[0].name, PASSES[1].name, PASSES[2].name);
 }
 
-// Reads a list of passes: "a,b" enables only these, "-a,-b" all but these. A list with
-// both forms is an error.
+// Reads a list of solver passes: "a,b" enables only these, "-a,-b" all but these. A list
+// with both forms is an error.
 static egraph_status parse_passes(const char *list, uint32_t *out_disabled) {
   uint32_t on = 0, off = 0;
   for (const char *at = list; at != NULL && *at != '\0';) {

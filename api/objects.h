@@ -18,7 +18,7 @@ struct egraph_costs {
   eg_text backend, machine, database;
 };
 
-/// Returns the costs in the form that planning takes; valid as long as `costs`.
+/// Returns cost model and profiler as plan searches take them; valid as long as `costs`.
 eg_host_costs eg_costs_of_host(egraph_costs *costs);
 
 /// A plan with its graph, and its figures.
@@ -29,7 +29,7 @@ struct egraph_plan {
   eg_loaded_plan planned;
 };
 
-/// Creates a public plan, computes its figures. Owns `planned` then, also when it fails.
+/// Creates a public plan with its figures. Takes ownership of `planned`, also on failure.
 egraph_status eg_planned_create(egraph_allocator alloc, eg_loaded_plan *planned,
                                 double memory_limit, egraph_plan **out);
 

@@ -13,8 +13,8 @@ EG_HOLDER_DEFINE(egraph_result)
 
 // ---- the request ----------------------------------------------------------------
 
-/// The groups of options with all members set, and values read from them; a request
-/// points to both.
+/// The caller's structs of options with all members set, and values read from them; a
+/// request points to the structs and the values.
 typedef struct option_groups {
   egraph_options options;
   egraph_target target;
@@ -89,7 +89,8 @@ static egraph_status read_training(const egraph_training *o, eg_training_options
   return EGRAPH_OK;
 }
 
-/// Reads into the request the groups that only a plan has.
+/// Reads into the request the structs of options that apply only to plans for several
+/// devices or training: target, training, constraints, baselines.
 static egraph_status read_plan_groups(option_groups *own, eg_request *request) {
   const egraph_options *o = &own->options;
   EG_TRY(eg_optimize_check_plannable(request->graph));
@@ -137,7 +138,7 @@ static egraph_status optimize_device(eg_request *request, eg_optimized *out) {
   return status;
 }
 
-/// A search for pipelines, and where its result goes.
+/// The callback data of a search for pipelines: its algorithm and its result.
 typedef struct stage_call {
   const eg_algorithm *algorithm;
   eg_staged *out;

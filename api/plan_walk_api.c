@@ -168,7 +168,7 @@ const char *egraph_plan_step_operator(const egraph_plan *plan, uint32_t step) {
   return row != NULL ? eg_transition_name(row->transition.kind) : NULL;
 }
 
-/// Finds the operands or the results of a step.
+/// Finds the operands or the results of a step of the plan; returns their number.
 static uint32_t states_of(const egraph_plan *plan, uint32_t step, bool are_results,
                           const uint32_t **out) {
   const eg_plan_step *row = step_of(plan, step);

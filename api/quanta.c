@@ -31,8 +31,8 @@ static bool is_requantizing(eg_op op) {
   return op == EG_OP_QLINEAR_CONV || op == EG_OP_QLINEAR_MATMUL;
 }
 
-/// False for blocks, whose scales have another rank, and for memory formats, whose
-/// elements have another order.
+/// True when a quantization has no scales for blocks, which have another rank, and its
+/// result has no memory format, which orders elements in another way.
 static bool is_plain(const eg_graph *graph, const eg_graph_node_info *node) {
   bool is_whole = is_requantizing((eg_op)node->attrs->op) || !eg_smooth_has_blocks(node);
   return is_whole &&
@@ -182,7 +182,7 @@ static eg_ref quantum_of_product(const probe *p, eg_builder *b,
                   spread_result(p, b, node, at.y_zero, false));
 }
 
-/// Builds the step of a DequantizeLinear at each element; 1 without a DequantizeLinear.
+/// Builds one quantization step per element, as DequantizeLinear scales it, or 1.
 static eg_ref step_of(const probe *p, eg_builder *b, const last_quantum *last,
                       eg_value quantum) {
   bool is_back = last->dequantize.id != UINT32_MAX;
@@ -225,7 +225,7 @@ static egraph_status fill_probe(probe *p, eg_node_cons *cons) {
   return EGRAPH_OK;
 }
 
-/// Runs the copy; `out` receives the outputs.
+/// Runs the copy of the graph that has additional outputs; `out` receives the outputs.
 static egraph_status run_probe(probe *p, const eg_session_options *options,
                                const eg_tensors *inputs, eg_tensors *out) {
   egraph_allocator alloc = eg_graph_allocator(p->from);

@@ -66,7 +66,7 @@ static eg_ref number(smoother *s, double value) {
   return eg_build_fill(&s->b, &scalar, value);
 }
 
-/// Changes a quantum, before its zero point is added, by drawn noise.
+/// Multiplies a value, before it is quantized, by a drawn factor near 1.
 static eg_ref with_noise(smoother *s, eg_ref quantum) {
   if (s->noise == 0) return quantum;
   bool is_up = eg_rng_unit(&s->rng) < 0.5;
@@ -112,7 +112,7 @@ static void smooth_dequantize(smoother *s, const eg_graph_node_info *node) {
   set_result(s, node, x, false);
 }
 
-/// Builds an operand of a product without its zero point.
+/// Builds an operand of a quantized product, less its zero point.
 static eg_ref factor_of(smoother *s, const eg_graph_node_info *node, int operand,
                         int zero, bool is_weight) {
   eg_ref x = as_float(s, node->inputs[operand]);

@@ -135,7 +135,7 @@ egraph_status egraph_rules_verify(const egraph_rules *rules, uint64_t seed,
   return verify_tests(rules, report, user, out_rejected);
 }
 
-/// The receiver of evidence.
+/// The caller's function that receives the evidence for rules, and its argument.
 typedef struct listener {
   void (*report)(void *user, const egraph_rule_evidence *evidence);
   void *user;

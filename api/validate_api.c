@@ -50,7 +50,7 @@ static int by_measured(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/// Replaces one coordinate of samples by ranks; equal values share their mean rank.
+/// Replaces one coordinate of all samples by its rank; equal values get the mean rank.
 static void rank(samples *s, int of) {
   qsort(s->data, s->len, sizeof *s->data, of == PREDICTED ? by_predicted : by_measured);
   for (size_t i = 0, end; i < s->len; i = end) {

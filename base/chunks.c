@@ -119,8 +119,8 @@ static egraph_status check_header(const eg_chunk_reader *reader, const char *kin
   return EGRAPH_OK;
 }
 
-/// Finds the chunk at *inout_at; false at the end of the file, or when the chunk goes
-/// beyond the end.
+/// Finds the chunk that begins at byte *inout_at; false at the end of the file, or when
+/// the chunk goes beyond the end.
 static bool next_chunk(const eg_chunk_reader *reader, size_t *inout_at,
                        chunk_header *out) {
   size_t rest = reader->size - CHECKSUM_BYTES - *inout_at;

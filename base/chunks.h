@@ -53,8 +53,8 @@ typedef struct eg_chunk_reader {
 /// to close.
 egraph_status eg_chunks_open(eg_chunk_reader *reader, egraph_allocator alloc,
                              const char *path, const char *kind);
-/// Verifies bytes in memory in the same way. The bytes are borrowed; `path` replaces the
-/// file name in messages.
+/// Verifies header, chunks and checksum of a file in memory. The bytes are borrowed;
+/// `path` replaces the file name in messages.
 egraph_status eg_chunks_open_bytes(eg_chunk_reader *reader, const char *path,
                                    const char *bytes, size_t size, const char *kind);
 void eg_chunks_close(eg_chunk_reader *reader);
@@ -65,7 +65,7 @@ egraph_status eg_chunks_find(const eg_chunk_reader *reader, const char *tag, siz
 /// Reports a damaged chunk: returns EGRAPH_E_PARSE with file, chunk, reason and remedy.
 egraph_status eg_chunks_fail(const eg_chunk_reader *reader, const char *tag,
                              const char *format, ...) EG_PRINTF(3, 4);
-/// Computes the checksum of all bytes but the last eight; size >= 8.
+/// Computes the checksum of all bytes of a file but the last eight; size >= 8.
 uint64_t eg_chunks_checksum(const char *bytes, size_t size);
 
 #endif

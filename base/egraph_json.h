@@ -34,7 +34,7 @@ typedef struct eg_egraph_json {
   bool has_nodes, has_roots;
 } eg_egraph_json;
 
-/// A node; borrowed during the call.
+/// An e-node that was read; borrowed during the call.
 typedef struct eg_egraph_json_node {
   const char *id;
   uint32_t class;
@@ -43,14 +43,14 @@ typedef struct eg_egraph_json_node {
   uint32_t child_count;
 } eg_egraph_json_node;
 
-/// Receives classes and nodes while the file is read. A failure of a function ends the
-/// reading; eg_json_scan_fail(&json->scan, ...) names the position in the file.
+/// Receives e-classes and e-nodes while the file is read. A failure of a function ends
+/// the reading; eg_json_scan_fail(&json->scan, ...) names the position in the file.
 typedef struct eg_egraph_json_sink {
   void *user;
   bool has_costs; // costs are read; otherwise they may be any value
-  /// Called when a class is mentioned for the first time. May be NULL.
+  /// Called when an e-class is mentioned for the first time. May be NULL.
   egraph_status (*on_class)(void *user);
-  /// Called with the "op" of the next node. NULL: "op" may be absent, or any value.
+  /// Called with the "op" of the next e-node. NULL: "op" may be absent, or any value.
   egraph_status (*on_op)(void *user, const eg_egraph_json *json, const char *op);
   egraph_status (*on_node)(void *user, const eg_egraph_json *json,
                            const eg_egraph_json_node *node);
@@ -69,11 +69,11 @@ void eg_egraph_json_close(eg_egraph_json *json);
 // The functions below fail with EGRAPH_E_PARSE, naming the file, the position and
 // the node.
 
-/// Reads the whole file. Fails also as the sink does, or with EGRAPH_E_IO
+/// Reads the whole file. Fails also as the functions of the sink do, or with EGRAPH_E_IO
 /// or EGRAPH_E_MEMORY.
 egraph_status eg_egraph_json_read(eg_egraph_json *json, const eg_egraph_json_sink *sink);
-/// Turns children from numbers into classes; children[begin[n] .. begin[n + 1]) are the
-/// children of node n.
+/// Turns children from numbers of node names into e-classes; children[begin[n] .. begin[n
+/// + 1]) are the children of node n.
 egraph_status eg_egraph_json_resolve(const eg_egraph_json *json, const uint32_t *begin,
                                      uint32_t *children);
 /// Appends the classes of the roots, in order. Roots whose class has no node are skipped

@@ -25,7 +25,7 @@ void eg_event_queue_deinit(eg_event_queue *queue);
 /// Reserves memory for events with numbers below `count`; afterwards eg_event_queue_set
 /// cannot fail for such an event.
 egraph_status eg_event_queue_reserve(eg_event_queue *queue, uint32_t count);
-/// Adds an event at a time, or moves it to that time. O(log n).
+/// Adds an event at a time, or moves a pending event to that time. O(log n).
 void eg_event_queue_set(eg_event_queue *queue, uint32_t number, double time);
 /// Removes an event; does nothing when it is not pending.
 void eg_event_queue_remove(eg_event_queue *queue, uint32_t number);

@@ -37,7 +37,7 @@ void eg_flatmap_clear(eg_flatmap *map);
 /// then unchanged.
 egraph_status eg_flatmap_reserve(eg_flatmap *map, uint32_t len);
 
-/// True when entry `id` equals the key that is looked up.
+/// Returns true when the caller's entry `id` equals the key that is looked up.
 typedef bool (*eg_flat_equal)(const void *user, uint32_t id, const void *key);
 
 /// Returns the slot where the search for a hash begins, for prefetching; the map must

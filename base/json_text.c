@@ -16,8 +16,8 @@ size_t eg_utf8_length(const char *text) {
   return valid ? length : 0;
 }
 
-/// Stores a failure of this file in the text, which remembers its first
-/// one (base/text.h).
+/// Stores a failure of a JSON function in the text, which remembers its first
+/// failure (base/text.h).
 static egraph_status fail(eg_text *text, egraph_status status) {
   if (text->status == EGRAPH_OK) text->status = status;
   return text->status;

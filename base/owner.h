@@ -97,7 +97,7 @@
     EG_DEINIT_MEMBERS(self, __VA_ARGS__)                                                 \
   }
 
-/// Statements that initialize or free all members of all groups of *self.
+/// Initialize or free all members of all groups of *self, as statements.
 #define EG_INIT_MEMBERS(self, alloc, ...)                                                \
   EG_GROUPS_(EG_INIT_MEMBER_, self, alloc, __VA_ARGS__)
 #define EG_DEINIT_MEMBERS(self, ...)                                                     \

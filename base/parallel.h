@@ -7,9 +7,9 @@
 
 #include "base/memory.h"
 
-/// One turn of the loop. `worker` < threads is the number of the thread that runs it; 0
-/// is the caller. A turn may write only data of its index or of its worker. The worker of
-/// an index differs from call to call; no result may depend on `worker`.
+/// Runs one turn of the loop. `worker` < threads is the number of the thread that runs
+/// it; 0 is the caller. A turn may write only data of its index or of its worker. The
+/// worker of an index differs from call to call; no result may depend on `worker`.
 typedef egraph_status (*eg_parallel_step)(void *user, size_t index, uint32_t worker);
 
 /// Calls step(user, index, worker) once for every index < count, from at most `threads`

@@ -6,7 +6,8 @@
 
 #include "base/status.h"
 
-/// Relative difference by rounding between two computations of the same number.
+/// The relative difference that rounding may make between two computations of the
+/// same number.
 #define EG_PROOF_ROUNDING 1e-9
 
 /// Checks that a lower bound is at most the cost of a solution. `what` names the problem

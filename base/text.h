@@ -32,8 +32,8 @@ egraph_status eg_text_print_names(eg_text *text, const char *format, ...) EG_PRI
 /// Appends the shortest decimal form that reads back as the same double; always has a
 /// '.', 'e', "inf" or "nan". Independent of the locale (eg_text_printf("%g") is not).
 egraph_status eg_text_double(eg_text *text, double value);
-/// Returns the text: borrowed, valid until the next change; "" when empty. Check the
-/// status first.
+/// Returns the characters of the text: borrowed, valid until the next change; "" when
+/// empty. Check the status first.
 const char *eg_text_of(const eg_text *text);
 /// Moves the characters to *out, a string to be freed with eg_string_free; the text is
 /// then empty. Returns the failure that the text remembers, if any.

@@ -26,8 +26,8 @@ static inline bool eg_work_is_spent(const eg_work *work) {
 static inline uint64_t eg_work_left(const eg_work *work) {
   return work->limit > work->done ? work->limit - work->done : 0;
 }
-/// Returns a share of a limit, at least one step; a limit of 0, which means none,
-/// stays 0.
+/// Returns a part `share` of a limit of work, at least one step; a limit of 0, which
+/// means none, stays 0.
 static inline uint64_t eg_work_share(uint64_t limit, double share) {
   return limit == 0 ? 0 : 1 + (uint64_t)(share * (double)limit);
 }

@@ -49,7 +49,7 @@ static bool is_inside(const eg_zip *zip, uint64_t at, uint64_t size) {
 
 // ---- reading ------------------------------------------------------------------------
 
-/// Finds the last end record whose comment reaches the end of the file.
+/// Finds the last end record of the archive whose comment reaches the end of the file.
 static bool find_end(const eg_zip *zip, uint64_t *out) {
   for (uint64_t comment = 0; comment <= MOST_COMMENT; comment++) {
     if (zip->size < END_SIZE + comment) return false;
@@ -64,7 +64,7 @@ static bool find_end(const eg_zip *zip, uint64_t *out) {
 }
 
 /// Reads the position of the directory from the zip64 end record before the end record,
-/// if there is one.
+/// if the archive has one.
 static egraph_status read_end64(eg_zip *zip, uint64_t end) {
   if (end < LOCATOR_SIZE || word_at(zip->data + end - LOCATOR_SIZE) != LOCATOR_MAGIC)
     return EGRAPH_OK;
@@ -116,7 +116,7 @@ static bool read_zip64(const unsigned char *extra, size_t length, uint64_t *cons
   return true;
 }
 
-/// Finds where the data of an entry begins: behind its local header.
+/// Finds where the data of an archive entry begins: behind its local header.
 static egraph_status find_data(const eg_zip *zip, uint64_t local, eg_zip_entry *entry) {
   if (!is_inside(zip, local, LOCAL_SIZE) || word_at(zip->data + local) != LOCAL_MAGIC)
     return damaged(zip, "an entry is outside of the archive");
@@ -185,8 +185,8 @@ static void put(unsigned char **at, uint64_t number, int bytes) {
     *(*at)++ = (unsigned char)(number >> 8 * i);
 }
 
-/// Writes the part that a local header and the directory have in common: from the version
-/// to the length of the zip64 field.
+/// Writes the part that the local header and the directory of an archive have in common:
+/// from the version to the length of the zip64 field.
 static void put_common(unsigned char **at, uint32_t checksum, size_t name, int fields) {
   put(at, VERSION, 2);
   put(at, 0, 2); // flags

@@ -20,8 +20,8 @@ static size_t alignment_of(size_t bytes) {
   return bytes >= HUGE_PAGE ? HUGE_PAGE : EG_DEVICE_ALIGNMENT;
 }
 
-/// Asks for huge pages; the system may refuse. The allocator has already written to the
-/// pages, so the system is asked to replace them at once (Linux 6.1) or later.
+/// Asks the system for huge pages; it may refuse. The allocator has already written to
+/// the pages, so the system is asked to replace them at once (Linux 6.1) or later.
 static void ask_for_huge_pages(char *address, size_t bytes) {
 #ifdef MADV_HUGEPAGE
   enum { COLLAPSE = 25 }; // MADV_COLLAPSE, which older headers lack

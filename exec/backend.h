@@ -40,8 +40,8 @@ typedef struct eg_backend_options {
   uint32_t device;  // number of the device, modulo the number of devices
 } eg_backend_options;
 
-/// The queue to which a back-end submits its work, for other code that works on the
-/// back-end's device memory.
+/// The queue of a device to which a back-end submits its kernels, for other code that
+/// works on the back-end's device memory.
 typedef struct eg_device_queue {
   int32_t device; // the driver's number of the device
   void *stream;   // cudaStream_t
@@ -54,9 +54,10 @@ typedef struct eg_chain_link {
   uint32_t operand;
 } eg_chain_link;
 
-/// What to compile: a node, or a chain of nodes that have one result each. The program of
-/// a chain takes the operands of the first node, then the operands of each link except
-/// the result passed to it. Its result is the result of the last link.
+/// What to compile: a node, or a chain of nodes with one result each, which run as one
+/// kernel. The program of a chain takes the operands of the first node, then the
+/// operands of each link except the result passed to it. Its result is the result of
+/// the last link.
 typedef struct eg_compile_request {
   const eg_node_spec *spec;
   uint64_t dying; // bit i: result 0 may take over the memory of operand i, which has
@@ -82,7 +83,8 @@ typedef struct eg_program_info {
                         // may share the memory
 } eg_program_info;
 
-/// The device addresses of one node. Entries of weights that are not kept may be NULL.
+/// The device addresses of one node's operands, results, constants and scratch memory.
+/// Addresses of weights that no launch reads unpacked may be NULL.
 typedef struct eg_bindings {
   void *const *operands;
   void *const *results;
@@ -97,7 +99,7 @@ typedef struct eg_program_vtable {
   /// of the back-end.
   egraph_status (*prepare)(const eg_program *program, void *const *operands,
                            void *const *constants);
-  /// required. The launch borrows the program and the memory.
+  /// required. Binds a program to memory; the launch borrows program and memory.
   egraph_status (*bind)(const eg_program *program, const eg_bindings *bindings,
                         eg_launch **out);
 } eg_program_vtable;
@@ -109,7 +111,8 @@ struct eg_program {
 
 typedef struct eg_launch_vtable {
   void (*destroy)(eg_launch *launch); // required
-  /// required. Called between begin and end of the back-end.
+  /// required. Puts the launch's work on the device. Called between begin and end of
+  /// the back-end.
   egraph_status (*run)(eg_launch *launch);
 } eg_launch_vtable;
 
@@ -120,7 +123,7 @@ struct eg_launch {
 typedef struct eg_backend_vtable {
   const char *name;
   bool host_memory; // device addresses are host addresses
-  /// required
+  /// required. Creates a back-end with these options.
   egraph_status (*create)(egraph_allocator alloc, const eg_backend_options *options,
                           eg_backend **out);
   void (*destroy)(eg_backend *backend); // required
@@ -139,7 +142,7 @@ typedef struct eg_backend_vtable {
   egraph_status (*download)(eg_backend *backend, void *to, const void *from,
                             size_t bytes);
   /// optional: NULL means host_memory. copy_rows and fill work within device memory, in
-  /// order with runs. copy_rows copies `count` rows of `bytes` bytes; rows begin
+  /// order with launches. copy_rows copies `count` rows of `bytes` bytes; rows begin
   /// `to_step` and `from_step` bytes apart. fill writes `value` `count` times; -infinity
   /// means the lowest number of the dtype.
   egraph_status (*copy_rows)(eg_backend *backend, void *to, size_t to_step,
@@ -147,18 +150,18 @@ typedef struct eg_backend_vtable {
                              size_t count);
   egraph_status (*fill)(eg_backend *backend, void *to, egraph_dtype dtype, double value,
                         size_t count);
-  /// optional: NULL means host_memory. Returns a queue; work that is put on it runs after
-  /// all runs so far, and before all later runs.
+  /// optional: NULL means host_memory. Returns the device's queue; work that is put on it
+  /// runs after all launches run so far, and before all later ones.
   egraph_status (*queue)(eg_backend *backend, eg_device_queue *out);
   /// required. Compiles any typed node, on its reference kernel if there is no other.
-  /// Fails with EGRAPH_E_UNSUPPORTED for opaque nodes and leaves without a kernel.
+  /// Fails with EGRAPH_E_UNSUPPORTED for opaque nodes and for inputs and weights.
   egraph_status (*compile)(eg_backend *backend, const eg_compile_request *request,
                            eg_program **out);
   /// optional: NULL means no chains. True when `compile` has one kernel for a chain. The
   /// answer depends on the request alone, without `dying`.
   bool (*fuses)(const eg_backend *backend, const eg_compile_request *request);
-  /// optional: NULL means nothing to do. begin and end enclose a series of runs on one
-  /// thread: begin sets thread count, signals and stream; after end all work is done.
+  /// optional: NULL means nothing to do. begin and end enclose a series of launches on
+  /// one thread: begin sets thread count, signals and stream; after end all work is done.
   egraph_status (*begin)(eg_backend *backend);
   egraph_status (*end)(eg_backend *backend);
   /// optional: NULL means run returns when its launch is done. Waits for all launches.
@@ -221,8 +224,8 @@ extern const eg_backend_vtable eg_cpu_backend;
 bool eg_cpu_use_own_threads(void);
 
 /// Compiles a node for host memory on its reference kernel, when a host back-end has no
-/// other kernel. Fails with EGRAPH_E_UNSUPPORTED for leaves that the caller owns and for
-/// opaque operators.
+/// other kernel. Fails with EGRAPH_E_UNSUPPORTED for opaque operators, and for inputs and
+/// weights, which the caller owns.
 egraph_status eg_reference_compile(egraph_allocator alloc, const eg_node_spec *spec,
                                    eg_program **out);
 

@@ -136,15 +136,16 @@ egraph_status eg_channel_abort(eg_channel *channel, egraph_status status) {
 
 // ---- sums and maxima of arrays that several ranks hold ------------------------------
 
-// Combines in blocks that fit the first-level cache. The result of a block is written
-// after all parts of it have been read, so `out` may be one of the parts.
+// Combines the parts (buffers of the ranks) in blocks that fit the first-level cache. The
+// result of a block is written after all parts of it have been read, so `out` may be one
+// of the parts.
 
 enum { BLOCK = 512 };
 
 #define ADD(sum, x) ((sum) + (x))
 #define LARGER(most, x) ((((x) > (most)) | ((x) != (x))) ? (x) : (most))
 
-// Combines elements [from, to), at most BLOCK.
+// Combines elements [from, to) of all parts (ranks' buffers), at most BLOCK of them.
 typedef void (*combine_block)(const void *const *parts, uint32_t part_count, size_t from,
                               size_t to, void *out);
 
@@ -181,8 +182,8 @@ static float half_at(egraph_dtype dtype, const void *data, size_t index) {
   return (float)eg_tensor_get_double(&tensor, (int64_t)index);
 }
 
-// Row: element type, type of sums (unsigned, so that sums wrap; the bits are those of
-// signed sums), type of maxima.
+// Each row: element type, type in which sums are added (unsigned, so that sums wrap; the
+// bits are those of signed sums), type in which maxima are compared.
 #define DIRECT_LIST(X)                                                                   \
   X(FLOAT32, float, float)                                                               \
   X(FLOAT64, double, double)                                                             \

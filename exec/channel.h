@@ -72,7 +72,8 @@ typedef struct eg_channel_vtable {
   const char *name;
   bool is_ordered;                      // reductions combine in the order of the group
   void (*destroy)(eg_channel *channel); // optional: NULL where another object owns it
-  /// required. Arguments are checked; in host memory the group has at least two ranks.
+  /// required. Runs a collective whose arguments are checked; in host memory the group
+  /// has at least two ranks.
   egraph_status (*run)(eg_channel *channel, const eg_collective *what);
   void (*settle)(
       eg_channel *channel); // optional: NULL means that collectives lend no memory
@@ -117,8 +118,8 @@ void eg_channel_destroy(eg_channel *channel); // NULL is allowed
 /// collectives, and with the channel's error when a rank has ended the channel:
 /// EGRAPH_E_CANCELLED after a missed deadline.
 egraph_status eg_channel_run(eg_channel *channel, const eg_collective *what);
-/// Waits until no rank reads memory that this rank has lent; works also after the channel
-/// has ended.
+/// Waits until no rank reads memory of this rank that a collective has lent to other
+/// ranks; works also after the channel has ended.
 void eg_channel_settle(eg_channel *channel);
 egraph_status eg_channel_barrier(eg_channel *channel);
 /// Ends the channel for all ranks, because this rank failed. The channel's error is
@@ -133,7 +134,7 @@ egraph_status eg_channel_abort(eg_channel *channel, egraph_status status);
 typedef struct eg_group {
   uint32_t first, stride, size, place;
 } eg_group;
-/// Returns the ranks along the collective's axis; all ranks for a BARRIER.
+/// Returns the ranks along the mesh axis of the collective; all ranks for a BARRIER.
 eg_group eg_group_of(const eg_channel *channel, const eg_collective *what);
 static inline uint32_t eg_group_rank(const eg_group *group, uint32_t place) {
   return group->first + place * group->stride;
@@ -148,14 +149,14 @@ static inline uint32_t eg_group_rank(const eg_group *group, uint32_t place) {
 void eg_combine(egraph_dtype dtype, eg_combining combining, const void *const *parts,
                 uint32_t part_count, size_t count, void *out);
 
-/// True when two ranks begin the same collective, so that it can run.
+/// True when the collectives that two ranks begin match, so that they can run as one.
 bool eg_collective_matches(const eg_collective *a, const eg_collective *b);
-/// Fails with EGRAPH_E_ARGUMENT: "rank 1 begins all-gather of 3 float32 along 'gpu', rank
-/// 0 ...".
+/// Fails with EGRAPH_E_ARGUMENT because a rank begins another collective: "rank 1 begins
+/// all-gather of 3 float32 along 'gpu', rank 0 ...".
 egraph_status eg_collective_mismatch(const eg_channel *channel, uint32_t rank,
                                      const eg_collective *a, uint32_t other,
                                      const eg_collective *b);
-/// Fails with EGRAPH_E_CANCELLED: "rank 3 did not come to ... within 5 s".
+/// Fails with EGRAPH_E_CANCELLED: "rank 3 did not come to ... within 5 s" (deadline).
 egraph_status eg_collective_missed(const eg_channel *channel, uint32_t rank,
                                    const eg_collective *what);
 

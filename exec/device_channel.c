@@ -112,8 +112,8 @@ static egraph_status agree_on_collective(device_channel *channel, const eg_group
   return EGRAPH_OK;
 }
 
-/// Waits until the work begun along an axis is done; fails after a failure or
-/// the deadline.
+/// Waits until the collective, or joining, that began along an axis is done; fails after
+/// a failure or the deadline.
 static egraph_status wait_until_done(device_channel *channel, uint32_t axis,
                                      const char *what) {
   eg_transport *transport = channel->transport;
@@ -235,7 +235,7 @@ static const eg_channel_vtable device_vtable = {.name = "device",
                                                 .run = device_run,
                                                 .end = device_end,
                                                 .look = device_look};
-// Reductions combine values in the control's order, which is the order of the group.
+// Reductions combine in the order of the control channel, which is the group's order.
 static const eg_channel_vtable staged_vtable = {.name = "device through host memory",
                                                 .is_ordered = true,
                                                 .destroy = device_destroy,
@@ -243,7 +243,8 @@ static const eg_channel_vtable staged_vtable = {.name = "device through host mem
                                                 .end = device_end,
                                                 .look = device_look};
 
-/// Joins all groups. A group's first member makes the id and sends it over the control.
+/// Joins the groups of ranks along all axes. A group's first member makes the id and
+/// sends it over the control (the host-memory channel).
 static egraph_status join_groups(device_channel *channel) {
   eg_transport *transport = channel->transport;
   const eg_mesh *mesh = &channel->base.mesh;

@@ -42,14 +42,14 @@ typedef struct eg_transport eg_transport;
 
 typedef struct eg_transport_vtable {
   const char *name;
-  /// required. The queue is borrowed.
+  /// required. Creates a transport for this rank; the device's queue is borrowed.
   egraph_status (*create)(egraph_allocator alloc, const eg_device_queue *queue,
                           eg_transport **out);
   void (*destroy)(eg_transport *transport); // required; called when all ranks are done
   /// required. Makes a name for a new group; all members join with this name.
   egraph_status (*make_id)(eg_transport *transport,
                            unsigned char out[EG_TRANSPORT_ID_BYTES]);
-  /// required. Begins to join the group along `axis`; `poll` finds the end.
+  /// required. Begins to join the group of ranks along `axis`; `poll` finds the end.
   egraph_status (*join)(eg_transport *transport, uint32_t axis, const eg_group *group,
                         const unsigned char id[EG_TRANSPORT_ID_BYTES]);
   /// required. True when the transport can carry this collective.

@@ -18,11 +18,11 @@
 #include "exec/lane.h"
 #include "exec/local/local_channel.h"
 
-// Bytes of the exchanged tensor; each size is four times the previous one.
+// Bytes of a measured exchange; each size is four times the previous one.
 enum { LEAST_BYTES = 256, MOST_BYTES = 16 << 20, BYTES_STEP = 4 };
-// Turns of a block; fewer where a turn takes long.
+// Turns (computing, then an exchange) of a measured block; fewer where a turn takes long.
 enum { MOST_TURNS = 8, TURN_BYTES = 1 << 19, BLOCKS = 21 };
-// The computing in a turn: about 0.1 ms, as between the exchanges of small models.
+// The computing before each exchange: about 0.1 ms, as in small models.
 enum { CHUNK_FLOATS = 8 << 10, CHUNK_PASSES = 24 };
 
 typedef struct prober {
@@ -62,7 +62,7 @@ static eg_collective exchange_of(const prober *p, uint32_t exchange, size_t byte
 
 // ---- blocks ---------------------------------------------------------------------------
 
-/// Computes for a while. The result is sent, so the compiler cannot drop the loop.
+/// Computes for about 0.1 ms. The result is sent, so the compiler cannot drop the loop.
 static void compute_chunk(const prober *p, size_t sent) {
   for (int pass = 0; pass < CHUNK_PASSES; pass++)
     for (size_t i = 0; i < CHUNK_FLOATS; i++)
@@ -138,8 +138,8 @@ static egraph_status run_collective(void *user, const void *what, eg_channel *ch
   return eg_channel_run(channel, what);
 }
 
-/// Measures the seconds of an exchange, of `chunks` pieces of computing, or of both
-/// at once.
+/// Measures the seconds of an exchange, of `chunks` pieces of computing, or of both at
+/// the same time.
 static egraph_status time_beside(const beside_probe *b, bool exchanges, int chunks,
                                  double *out) {
   uint32_t number = 0;
@@ -252,7 +252,7 @@ static egraph_status probe_process(egraph_allocator alloc, const char *name,
   return status;
 }
 
-/// Measures groups of every size, the smallest size first.
+/// Measures groups of every number of ranks, the smallest first.
 static egraph_status probe_sizes(egraph_allocator alloc, const char *channel,
                                  uint32_t ranks, probed *out, uint32_t *out_rank) {
   const eg_channel_options options = EG_CHANNEL_OPTIONS_DEFAULT;
@@ -302,7 +302,7 @@ enum {
   MOST_REPEATS = 200,
   LEAST_REPEATS = 11 // the least, and the repeats of large collectives
 };
-// The quantile of the times that counts; it is low, as other programs only add time.
+// The quantile of the times that is the result; low, as other programs only add time.
 static const double QUANTILE = 0.25;
 
 /// `per_byte`: bytes that pass a device for a byte of the collective, times the
@@ -338,7 +338,8 @@ static int choose_repeats(uint32_t group) {
 
 /// Measures a collective. For traffic between ranks of this host the smaller of wall
 /// clock and thread clock counts, which leaves out the time for which other programs have
-/// the processor. For rounds the wall clock counts, because rounds include waiting.
+/// the processor. For rounds of small messages the wall clock counts, because they
+/// include waiting.
 static egraph_status time_kind(const link_prober *p, const link_collective *kind,
                                size_t count, bool is_traffic, int repeats, double *out) {
   assert(repeats <= MOST_REPEATS);

@@ -9,7 +9,7 @@
 #include "exec/channel.h"
 #include "pcg/parallel/machine.h"
 
-/// The slowdown reported when computing stops during an exchange; the largest one.
+/// Limits the reported slowdown of computing; reported when computing stops.
 #define EG_MOST_BESIDE 1000.0
 
 /// Measures exchanges between `ranks` ranks over a channel: "local", threads of this

@@ -26,16 +26,16 @@ uint32_t eg_gate_wait(eg_gate *gate, uint32_t old);
 typedef struct eg_spin {
   int64_t ns, most; // current time, and its maximum
 } eg_spin;
-/// The default, for threads with a processor each.
+/// The default spin time, for threads with a processor each.
 extern const eg_spin eg_spin_default;
 
 /// Waits like eg_gate_wait, but at most until a time of the monotonic clock (NULL: for
 /// ever); then returns `old`.
 uint32_t eg_gate_wait_until(eg_gate *gate, uint32_t old, eg_spin *spin,
                             const struct timespec *until);
-/// Sets the value and wakes at most `count` sleepers. One thread at a time may call it.
+/// Sets a gate's value and wakes at most `count` sleepers; for one thread at a time.
 void eg_gate_move(eg_gate *gate, uint32_t value, uint32_t count);
-/// Wakes at most `count` sleepers; the caller has already changed the value.
+/// Wakes at most `count` threads asleep at a gate, whose value the caller has changed.
 void eg_gate_wake(eg_gate *gate, uint32_t count);
 
 #endif

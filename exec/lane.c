@@ -62,8 +62,8 @@ static bool is_idle(const eg_lane *lane) {
   return atomic_load(&lane->ended.value) == atomic_load(&lane->started.value);
 }
 
-/// Waits until task `number` has ended. Numbers wrap around; at most ROOM tasks are
-/// started and not ended.
+/// Waits until exchange number `number` of the lane has ended. Numbers wrap around; at
+/// most ROOM exchanges are started and not ended.
 static void wait_for(eg_lane *lane, uint32_t number) {
   for (uint32_t ended = atomic_load(&lane->ended.value); (int32_t)(ended - number) < 0;)
     ended = eg_gate_wait_until(&lane->ended, ended, &lane->spin, NULL);
@@ -131,8 +131,8 @@ static void lane_settle(eg_channel *base) {
   lane->lends = false;
 }
 
-/// Ends the channel after the current exchange, which ends because the other ranks join
-/// it or at the deadline; drops exchanges that have not begun.
+/// Ends the channel after the lane's current exchange, which ends because the other ranks
+/// join it or at the deadline; drops exchanges that have not begun.
 static void lane_end(eg_channel *base, egraph_status status, const char *message) {
   eg_lane *lane = (eg_lane *)base;
   ending e = {status, message};

@@ -15,24 +15,25 @@
 #include "exec/channel.h"
 
 typedef struct eg_lane eg_lane;
-/// The function that runs an exchange, over the channel below the lane.
+/// Runs an exchange over the channel below the lane (the thread for exchanges).
 typedef egraph_status (*eg_lane_work)(void *user, const void *what, eg_channel *channel);
 
-/// Creates a lane. `below` is borrowed and in host memory. Fails with
-/// EGRAPH_E_UNSUPPORTED where only the thread that opened `below` may use it, with
-/// EGRAPH_E_MEMORY where no thread can be created.
+/// Creates a lane, a thread that runs exchanges. `below`, the channel that it uses, is
+/// borrowed and in host memory. Fails with EGRAPH_E_UNSUPPORTED where only the thread
+/// that opened `below` may use it, with EGRAPH_E_MEMORY where no thread can be created.
 egraph_status eg_lane_create(egraph_allocator alloc, eg_channel *below, eg_lane **out);
-/// Waits for the started exchanges (after a failed one, the others are not run), then
-/// ends the thread. NULL is allowed.
+/// Waits for the exchanges that were started (after a failed one, the others are not
+/// run), then ends the thread. NULL is allowed.
 void eg_lane_destroy(eg_lane *lane);
-/// Returns the lane's channel, which is borrowed; destroying it does nothing.
+/// Returns a channel whose collectives run on the lane's thread; it is borrowed,
+/// destroying it does nothing.
 eg_channel *eg_lane_channel(eg_lane *lane);
 
-/// Starts an exchange; returns its number for eg_lane_wait. `what` is borrowed until that
-/// wait. Blocks only while 64 started exchanges have not ended.
+/// Starts an exchange on the lane's thread; returns its number for eg_lane_wait. `what`
+/// is borrowed until that wait. Blocks only while 64 started exchanges have not ended.
 uint32_t eg_lane_start(eg_lane *lane, eg_lane_work work, void *user, const void *what);
-/// Waits until this exchange and all earlier ones have ended. Fails with the error of a
-/// failed one.
+/// Waits until exchange `number` and all earlier ones have ended. Fails with the error of
+/// a failed one.
 egraph_status eg_lane_wait(eg_lane *lane, uint32_t number);
 
 #endif

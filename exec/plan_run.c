@@ -30,7 +30,7 @@ static bool is_updated(const eg_plan *plan, uint32_t output) {
   return step != EG_PLAN_NONE && plan->steps.data[step].phase == EG_PHASE_UPDATE;
 }
 
-/// Fetches row m of the outputs; only rank 0 writes them.
+/// Fetches the outputs of micro-batch m; only rank 0 writes them.
 static egraph_status fetch(const run_rank *r, eg_rank_program *program, uint32_t m,
                            bool updated) {
   const eg_plan *plan = r->job->plan;
@@ -55,7 +55,7 @@ static egraph_status after_micro_batch(void *user, eg_rank_program *program,
   return status;
 }
 
-/// Sets the carried values to the first row of the inputs.
+/// Sets the values that pass from step to step to the first row of the inputs.
 static egraph_status put_carried(const run_rank *r, eg_rank_program *program) {
   const eg_plan *plan = r->job->plan;
   for (size_t i = 0; i < plan->carried.len; i += 2) {

@@ -30,12 +30,12 @@
 
 EG_VEC_DEFINE(rig_blocks, eg_device_memory);
 
-/// A set of data operands and results; all sets use the weights of the first set.
+/// Data operands and results of one measured run; all sets use the first set's weights.
 typedef struct rig_set {
   void **operands, **results;
 } rig_set;
 
-/// A copy of the weights with one of the sets, and the launch bound to their addresses.
+/// A copy of the weights with a set of data, and the launch bound to their addresses.
 typedef struct rig_copy {
   void **operands, **constants;
   const rig_set *set;
@@ -78,8 +78,8 @@ static egraph_status new_block(node_rig *rig, size_t bytes, void **out) {
   return EGRAPH_OK;
 }
 
-// Allocates rotating memory from the borrowed block while it lasts, so that nodes need
-// not touch fresh pages.
+// Allocates memory for copies of weights and data from a borrowed block while it lasts,
+// so that measured nodes need not touch fresh pages.
 static egraph_status rotating_block(node_rig *rig, size_t bytes, void **out) {
   assert(rig->rotation_used <= rig->rotation_bytes);
   if (bytes < SMALL_BYTES || bytes > rig->rotation_bytes - rig->rotation_used)
@@ -243,7 +243,7 @@ static egraph_status place_copy(node_rig *rig, rig_copy *copy, bool is_first) {
   return EGRAPH_OK;
 }
 
-// Fills a copy from the first one, as packing again would take longer.
+// Fills a copy of packed weights from the first, as packing again takes longer.
 static egraph_status repeat_copy(node_rig *rig, const rig_copy *copy) {
   const eg_program_info *info = &rig->program->info;
   for (uint32_t i = 0; i < rig->spec->input_count; i++)
@@ -271,8 +271,9 @@ static egraph_status add_copy(node_rig *rig, uint32_t index) {
 
 // ---- the rig --------------------------------------------------------------------
 
-// Sets up a node; program and rotation are borrowed. *rotation may be empty: it is
-// allocated when first needed, and the caller destroys it. Call deinit in any case.
+// Sets up the measurement of a node; program and rotating memory are borrowed. *rotation
+// may be empty: it is allocated when first needed, and the caller destroys it. Call
+// deinit in any case.
 static egraph_status init_rig(node_rig *rig, eg_backend *backend,
                               eg_device_memory *rotation, const eg_node_spec *spec,
                               eg_program *program) {
@@ -384,7 +385,7 @@ static double read_watch(const eg_backend *backend, stopwatch start) {
 
 static bool is_device(const node_rig *rig) { return !rig->backend->vtable->host_memory; }
 
-// Runs and times a batch. On a device, batches of one size are one series of launches.
+// Runs and times a batch of launches. On a device, equal batches are one series.
 static egraph_status run_batch(node_rig *rig, uint32_t batch, double *out_seconds) {
   assert(batch != 0 && rig->turn < rig->copy_count);
   eg_backend *backend = rig->backend;
@@ -407,17 +408,17 @@ static uint32_t batch_for(const node_rig *rig, double seconds) {
   return batch < 2 ? 1 : (uint32_t)batch;
 }
 
-// Chooses the size of a batch on a device, where the time of kernels does not depend on
-// values, so an operand that each run overwrites may grow without bound.
+// Chooses the number of launches in a batch on a device, where the time of kernels does
+// not depend on values, so an operand that each run overwrites may grow without bound.
 static uint32_t device_batch_for(const node_rig *rig, double seconds) {
   double turns = ceil(device_batch_seconds / fmax(seconds, 1e-7) / rig->copy_count);
   double most = fmax(1, MOST_BATCH / rig->copy_count);
   return (uint32_t)(fmax(1, fmin(turns, most)) * rig->copy_count);
 }
 
-/// Makes runs that are not samples; returns the seconds of the last one. On a device the
-/// first run loads kernels, however long that takes; then a run of every copy gives the
-/// time of one run; then a batch is noted, and captured.
+/// Runs the node before samples are measured; returns the seconds of the last run. On a
+/// device the first run loads kernels, however long that takes; then a run of every copy
+/// gives the time of one run; then a batch is submitted, and captured as a graph.
 static egraph_status warm_up(node_rig *rig, const eg_profiler_options *options,
                              uint32_t *out_batch, double *inout_total,
                              double *out_seconds) {
@@ -433,7 +434,7 @@ static egraph_status warm_up(node_rig *rig, const eg_profiler_options *options,
   return EGRAPH_OK;
 }
 
-// Measures samples; adds at least one to `samples`.
+// Measures samples of the node's seconds; adds at least one to `samples`.
 static egraph_status sample(node_rig *rig, const eg_profiler_options *options,
                             eg_doubles *samples) {
   double total = 0, seconds = 0, spent = 0;

@@ -75,8 +75,8 @@ static bool may_share(const eg_rank_program *p, uint32_t state) {
   return region_of(p, state) != EG_REGION_NONE && !p->states[state].is_carried;
 }
 
-/// Places an exit in the memory of its entry when the step that makes the exit runs after
-/// the last reader of the entry.
+/// Places the value that a step gives to the next step in the memory of the old value,
+/// when the old value has no later reader.
 static void place_exits(eg_rank_program *p) {
   for (size_t i = 0; i < p->carries.len; i++) {
     const eg_rank_carry *carry = &p->carries.data[i];
@@ -142,7 +142,8 @@ static uint32_t count_in_region(eg_rank_program *p, const eg_rank_step *step,
   return end == p->regions.data[root].bytes ? count : 0;
 }
 
-/// True when all operands can move into the result. Operands in one region move together.
+/// True when all operands of a concatenation can move into the result's memory. Operands
+/// in one region of memory move together.
 static bool can_gather(eg_rank_program *p, const eg_rank_step *step) {
   uint32_t count;
   for (uint32_t i = 0; i < step->operand_count; i += count) {
@@ -170,7 +171,8 @@ static bool share_concat(eg_rank_program *p, const eg_rank_step *step,
   return true;
 }
 
-/// True when a result lies in its entry, and therefore in no other region.
+/// True when a result already lies in the memory of the value that it replaces in the
+/// next step, and therefore in no other region.
 static bool makes_placed_exit(const eg_rank_program *p, const eg_rank_step *step) {
   for (uint32_t r = 0; r < step->result_count; r++)
     if (p->states[step->results[r]].is_placed) return true;
@@ -194,7 +196,7 @@ static void find_view(eg_rank_program *p, uint32_t index) {
 
 // ---- moves --------------------------------------------------------------------------
 
-/// Keeps a region alive until step number `step`; EG_PLAN_NONE: changes nothing.
+/// Keeps a memory region alive until step number `step`; EG_PLAN_NONE: changes nothing.
 static void keep_until(eg_rank_program *p, uint32_t region, uint32_t step) {
   if (region == EG_REGION_NONE || step == EG_PLAN_NONE) return;
   eg_region *root = &p->regions.data[eg_regions_find(&p->regions, region).root];
@@ -229,7 +231,7 @@ static egraph_status list_regions(eg_rank_program *p, const eg_rank_step *step,
   return EGRAPH_OK;
 }
 
-/// Returns the operands (a bit each) whose memory a result may use.
+/// Returns a bit for each operand that no later step reads: a result may use its memory.
 static uint64_t dying_operands(eg_rank_program *p, uint32_t index,
                                const uint32_t *regions, uint32_t result) {
   assert(result < p->steps.data[index].result_count);
@@ -245,7 +247,8 @@ static uint64_t dying_operands(eg_rank_program *p, uint32_t index,
   return mask;
 }
 
-/// Reserves scratch memory: the tensors with halos one after another, then the exchange.
+/// Reserves scratch memory of a step: the tensors extended by neighbours' rows (halos)
+/// one after another, then the memory of their exchange.
 static egraph_status add_halos(eg_rank_program *p, const eg_rank_part *part,
                                eg_rank_step *step) {
   assert(part->halo_count != 0 && part->halo_count <= EG_MAX_MESH_AXES);
@@ -282,8 +285,8 @@ static void keep_constants(eg_rank_program *p, const eg_rank_step *step,
       p->states[step->operands[i]].is_kept = true;
 }
 
-/// Reserves scratch memory for strips, after that of the kernels, which strips and
-/// step share.
+/// Reserves scratch memory for strips (border rows of a window), after the scratch memory
+/// of kernels, which strips and step share.
 static egraph_status add_strips(eg_rank_program *p, const eg_rank_part *part,
                                 eg_rank_step *step) {
   const eg_strips *strips = &part->strips;
@@ -312,7 +315,7 @@ static egraph_status add_strips(eg_rank_program *p, const eg_rank_part *part,
   return EGRAPH_OK;
 }
 
-/// Gives results the memory of the operands that the kernel may overwrite.
+/// Places results in the memory of the operands that the kernel may overwrite.
 static void work_in_place(eg_rank_program *p, uint32_t index, const uint32_t *regions) {
   const eg_rank_step *step = &p->steps.data[index];
   const eg_program_info *info = &step->program->info;
@@ -407,7 +410,7 @@ static void count_reads(finder *f) {
     f->reads[p->plan->output_states.data[i]]++;
 }
 
-/// True for a node of one result that runs on all of its operands without halos.
+/// True for a node with one result that reads operands without neighbours' rows (halos).
 static bool is_plain_node(const finder *f, uint32_t index) {
   const eg_rank_program *p = f->p;
   const eg_rank_step *step = &p->steps.data[index];
@@ -418,14 +421,14 @@ static bool is_plain_node(const finder *f, uint32_t index) {
          p->states[step->results[0]].region != EG_REGION_NONE;
 }
 
-/// True when a value has one reader and no fixed place in memory.
+/// True when a value has one reader and no fixed memory: a chain may pass it on.
 static bool is_passed_on(const finder *f, uint32_t state) {
   const eg_rank_state *s = &f->p->states[state];
   return f->reads[state] == 1 && !s->is_carried && !s->is_placed &&
          s->carry == EG_PLAN_NONE;
 }
 
-/// Returns the next step that is no view; the number of steps: there is none.
+/// Returns the next step that is no view; the number of steps: there is no such step.
 static uint32_t next_step(const eg_rank_program *p, uint32_t index) {
   do
     index++;
@@ -433,7 +436,7 @@ static uint32_t next_step(const eg_rank_program *p, uint32_t index) {
   return index;
 }
 
-/// Adds the next step to the chain, if the back-end fuses it.
+/// Adds the next step to the chain (one kernel), if the back-end fuses it.
 static bool extend(finder *f, chain *c) {
   const eg_rank_program *p = f->p;
   uint32_t last = c->steps[c->link_count], next = next_step(p, last), at = 0;
@@ -455,7 +458,7 @@ static bool extend(finder *f, chain *c) {
   return true;
 }
 
-/// Lists the operands of all linked steps in order, without values passed between steps.
+/// Lists the operands of a chain's steps in order, without values passed between steps.
 static egraph_status list_operands(eg_rank_program *p, const chain *c, uint32_t **out,
                                    uint32_t *out_count) {
   uint32_t count = 0;
@@ -557,7 +560,7 @@ egraph_status eg_rank_compile(eg_rank_program *p) {
     egraph_status status = compile_step(p, i);
     if (status != EGRAPH_OK) return eg_rank_blame(p, i, status);
   }
-  // Entries hold their values between the micro-batches, or between the steps.
+  // The memory of values that pass from step to step holds them in between.
   for (uint32_t s = 0; s < p->plan->states.len; s++) {
     if (!p->states[s].is_carried) continue;
     uint32_t root = eg_regions_find(&p->regions, region_of(p, s)).root;

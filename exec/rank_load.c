@@ -22,7 +22,7 @@ typedef struct constant {
   bool is_kept;            // a kept state is in the memory of this constant
 } constant;
 
-/// A state that is constant.
+/// A state of the plan (a constant value in one layout), as this rank's block.
 typedef struct block {
   uint32_t readers; // steps that are not bound yet, and outputs
   bool is_there, is_in_value;
@@ -46,8 +46,8 @@ static void *region_address(eg_rank_program *p, uint32_t region) {
   return base == NULL ? NULL : base + p->regions.data[place.root].offset + place.offset;
 }
 
-/// Allocates memory for the largest block that is stored or fetched, because a run
-/// allocates nothing.
+/// Allocates host memory for the largest block of an input or output that is stored or
+/// fetched, because a run allocates nothing.
 static egraph_status create_room(eg_rank_program *p) {
   size_t most = 0, bytes;
   for (uint32_t i = 0; i < eg_graph_input_count(p->plan->graph); i++) {
@@ -144,7 +144,7 @@ static egraph_status put_on_host(loader *l, uint32_t value) {
   return EGRAPH_OK;
 }
 
-/// Puts a value on the device. Reads the graph's data in place where possible.
+/// Puts a constant on the device. Reads the graph's data in place where possible.
 static egraph_status put_on_device(loader *l, uint32_t value) {
   const eg_type *type = &value_info(l, value)->type;
   constant *c = &l->constants[value];
@@ -168,7 +168,8 @@ static void forget_constant(loader *l, constant *c, const eg_type *type) {
   c->host = NULL;
 }
 
-/// Releases the constant for one of its readers.
+/// Counts down the readers of a constant; after the last one frees its memory, or gives
+/// it to the program if kernels read it unpacked.
 static egraph_status release_constant(loader *l, uint32_t value) {
   assert(l->constants[value].readers != 0);
   constant *c = &l->constants[value];
@@ -312,8 +313,8 @@ static egraph_status compute_value(loader *l, uint32_t value) {
 
 // ---- constant states ----------------------------------------------------------------
 
-/// True when a state needs no memory of its own: it is all of its value, or a contiguous
-/// part of the graph's data.
+/// True when a state (a constant in one layout) needs no memory of its own: it is all of
+/// its value, or a contiguous part of the graph's data.
 static bool lies_in_value(const loader *l, uint32_t state, size_t *out_offset) {
   const eg_rank_program *p = l->p;
   const eg_plan_state *s = &p->plan->states.data[state];
@@ -329,7 +330,7 @@ static bool lies_in_value(const loader *l, uint32_t state, size_t *out_offset) {
          is_aligned(eg_buffer_data(info->data), &info->type);
 }
 
-/// Copies a block of a value: from its format through row-major to the state's format.
+/// Copies the rank's block of a constant, through row-major, to its format in a plan.
 static egraph_status copy_from_value(loader *l, uint32_t state, void *to) {
   uint32_t value = l->p->plan->states.data[state].value.id;
   const eg_type *type = &value_info(l, value)->type;
@@ -371,7 +372,7 @@ static egraph_status load_state(loader *l, uint32_t state) {
   return EGRAPH_OK;
 }
 
-/// Releases the state for one of its readers.
+/// Counts down the readers of a rank's block of a constant; frees it after the last one.
 static egraph_status release_state(loader *l, uint32_t state) {
   eg_rank_state *s = &l->p->states[state];
   block *b = &l->blocks[state];
@@ -387,8 +388,8 @@ static egraph_status release_state(loader *l, uint32_t state) {
 
 // ---- launches -----------------------------------------------------------------------
 
-/// Returns the place of the operand with all halos: after the program's scratch memory
-/// and the tensors with fewer halos.
+/// Returns the address of the operand with all neighbours' rows (halos): after the
+/// program's scratch memory and the tensors with fewer of them.
 static void *halo_address(const eg_rank_step *step) {
   size_t at = eg_device_aligned(step->program->info.scratch_bytes);
   for (uint32_t h = 0; h + 1 < step->halo_count; h++)
@@ -396,7 +397,7 @@ static void *halo_address(const eg_rank_step *step) {
   return eg_rank_scratch(step, at);
 }
 
-/// Binds a program to the states of a step; `operand` and `result`, where given, replace
+/// Binds a program to the values of a step; `operand` and `result`, where given, replace
 /// operand 0 and result 0.
 static egraph_status bind_launch(loader *l, const eg_rank_step *step,
                                  const eg_program *program, void *operand, void *result,
@@ -451,8 +452,8 @@ static egraph_status bind_all(loader *l) {
 
 // ---- all ----------------------------------------------------------------------------
 
-/// Counts the readers of states, then the readers of the values from which states
-/// are made.
+/// Counts the readers of states (values in one layout), then the readers of the constants
+/// from which states are made.
 static void count_readers(loader *l) {
   const eg_rank_program *p = l->p;
   for (uint32_t i = 0; i < p->steps.len; i++)

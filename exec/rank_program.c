@@ -37,7 +37,7 @@ static egraph_status check_plan(const eg_rank_program *p) {
   return EG_FAIL(EGRAPH_E_ARGUMENT, "the plan is for another mesh than the channel's");
 }
 
-/// Opens a channel for device memory; the given channel becomes its control.
+/// Opens a channel for device memory; ranks meet on the given channel, its control.
 static egraph_status open_channel(eg_rank_program *p) {
   eg_channel *channel;
   if (p->channel == NULL) return EGRAPH_OK;
@@ -184,8 +184,8 @@ static egraph_status run_strip(eg_rank_program *p, const eg_rank_step *step,
                         &result);
 }
 
-/// Runs a window over the block, then over strips, which recompute the border rows with
-/// the neighbours' rows.
+/// Runs a window over the rank's block, then over strips, which recompute the border rows
+/// with the neighbours' rows.
 static egraph_status run_with_strips(eg_rank_program *p, const eg_rank_step *step) {
   assert(step->halo_count == 1 && step->strip_count <= EG_MOST_STRIPS);
   eg_halo_rows rows;
@@ -225,8 +225,8 @@ static egraph_status run_program_step(eg_rank_program *p, eg_rank_step *step) {
   return step->launch->vtable->run(step->launch);
 }
 
-/// Skips a step of phase UPDATE, but waits and settles as the step would: later steps may
-/// rely on this.
+/// Skips a step of phase UPDATE, but waits for exchanges and for readers of lent memory
+/// as the step would: later steps may rely on this.
 static egraph_status skip_step(eg_rank_program *p, eg_rank_step *step) {
   assert(step->is_update);
   if (step->overlaps) step->ticket = p->last_ticket;
@@ -270,7 +270,8 @@ static egraph_status begin_sums(eg_rank_program *p) {
   return EGRAPH_OK;
 }
 
-/// Copies exits to their entries, unless exit and entry share memory.
+/// Copies the values that pass to the next micro-batch (is_summed) or step to where they
+/// enter it, unless both share memory.
 static egraph_status carry(eg_rank_program *p, bool is_summed) {
   for (size_t i = 0; i < p->carries.len; i++) {
     const eg_rank_carry *c = &p->carries.data[i];

@@ -64,22 +64,22 @@ egraph_status eg_rank_program_create(const egraph_allocator *alloc, const eg_pla
                                      eg_rank_program **out);
 void eg_rank_program_destroy(eg_rank_program *program); // NULL is allowed
 
-/// Loads the rank's blocks of constants and of carried weights: from the graph's
-/// data, or drawn at random where the graph has no data. Call it before the first
-/// run, and again to start over with the initial carried weights (other carried
-/// values: eg_rank_program_put).
+/// Loads the rank's blocks of constants and of weights that pass from step to step: from
+/// the graph's data, or drawn at random where the graph has no data. Call it before the
+/// first run, and again to start over with the initial weights (other values that pass
+/// from step to step: eg_rank_program_put).
 egraph_status eg_rank_program_load(eg_rank_program *program);
-/// Sets a carried value, an input or weight, from a global row-major tensor. Before the
-/// first call a carried input is zeros. Allocates.
+/// Sets an input or weight that passes from step to step, from a global row-major tensor.
+/// Before the first call such an input is zeros. Allocates.
 egraph_status eg_rank_program_put(eg_rank_program *program, eg_value value,
                                   const eg_tensor *tensor);
 
 /// All ranks: runs one step. inputs[m * input_count + i] is graph input i of micro-batch
 /// m, row-major: the global tensor, from which the rank takes its block, or the block
-/// itself. Carried inputs are not read.
+/// itself. Inputs that pass from step to step are not read.
 egraph_status eg_rank_program_run(eg_rank_program *program, const eg_tensor *inputs);
-/// All ranks, with the same index: gathers a graph output. out->data NULL: not
-/// needed here.
+/// All ranks, with the same index: gathers a graph output as a global tensor. out->data
+/// NULL: this rank does not need it.
 egraph_status eg_rank_program_fetch(eg_rank_program *program, uint32_t output,
                                     const eg_tensor *out);
 
@@ -98,7 +98,7 @@ typedef struct eg_rank_memory {
 /// Returns the memory of a program. Takes O(n^2) for n values.
 eg_rank_memory eg_rank_program_memory(const eg_rank_program *program);
 
-/// A step on this rank, and its time in the last run with timing on.
+/// A step of the plan on this rank, and its time in the last run with timing on.
 typedef struct eg_step_figures {
   const char *kernel; // "oneDNN brgconv:avx512_core", "reference", "view", "all-reduce",
                       // "fused with the next"

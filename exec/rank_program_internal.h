@@ -14,7 +14,7 @@
 #include "exec/strips.h"
 #include "pcg/graph/node_spec.h"
 
-/// A state of the plan on this rank.
+/// A state of the plan (a value in one layout) on this rank.
 typedef struct eg_rank_state {
   eg_type type;    // local
   uint32_t region; // EG_REGION_NONE: a constant
@@ -25,7 +25,7 @@ typedef struct eg_rank_state {
   void *address;   // NULL: a constant that is not loaded, or only packed
 } eg_rank_state;
 
-/// A strip of a window's block (strips.h), compiled.
+/// A strip: result rows of a window next to the block's border (strips.h), compiled.
 typedef struct eg_rank_strip {
   eg_strip strip;
   eg_program *program; // borrowed from the cache
@@ -33,7 +33,8 @@ typedef struct eg_rank_strip {
   size_t operand, result; // offsets in the scratch memory of the step
 } eg_rank_strip;
 
-/// A step of the plan as it runs: a view, the launch of a program, or a relayout.
+/// A step of the plan as it runs on this rank: a view (no work), the launch of a program,
+/// or a change of sharding (relayout).
 typedef struct eg_rank_step {
   eg_step_figures figures;
   const uint32_t *operands, *results; // states, in the plan
@@ -57,7 +58,7 @@ typedef struct eg_rank_step {
   bool has_strips; // strips read the only halo: operand 0 is the block itself
   uint32_t strip_count;
   eg_rank_strip *strips; // in the arena
-  // any other move
+  // a step that changes the sharding of a value
   eg_relayout move;
   // bytes of scratch memory: of kernels, then of the tensors with halos or the strips,
   // then of the exchange; or of the relayout
@@ -68,7 +69,7 @@ typedef struct eg_rank_step {
 EG_VEC_DEFINE(eg_rank_steps, eg_rank_step);
 EG_VEC_DEFINE(eg_memory_list, eg_device_memory);
 
-/// The local node of a step.
+/// The part of a step's node that this rank computes.
 typedef struct eg_rank_part {
   eg_node_spec spec; // local; attrs NULL: the step is a relayout
   eg_halo halos[EG_MAX_MESH_AXES];
@@ -79,7 +80,7 @@ typedef struct eg_rank_part {
   uint32_t link_count;
 } eg_rank_part;
 
-/// A carried value: its entry and exit states.
+/// A value that passes from step to step: its states (layouts) at both ends of a step.
 typedef struct eg_rank_carry {
   uint32_t entry, exit;
   bool is_summed; // summed over micro-batches
@@ -148,22 +149,24 @@ static inline egraph_status eg_rank_room_add(size_t *inout, size_t bytes) {
   return EGRAPH_OK;
 }
 
-/// Returns an address in the scratch memory of a step; NULL: the step has none.
+/// Returns an address in the scratch memory of a step; NULL: it has no scratch memory.
 static inline void *eg_rank_scratch(const eg_rank_step *step, size_t offset) {
   return step->scratch == NULL ? NULL : step->scratch + offset;
 }
 
-/// Finds states, carried values, lifetimes, and the local parts of nodes.
+/// Finds the plan's states on this rank, values that pass from step to step, lifetimes,
+/// and the parts of nodes that this rank computes.
 egraph_status eg_rank_analyse(eg_rank_program *program);
 /// Finds values that share memory, compiles programs, plans memory.
 egraph_status eg_rank_compile(eg_rank_program *program);
-/// Finds the steps that settle and the steps that lend; call it once memory is placed.
+/// Finds the steps that lend memory to other ranks, and those that wait until lent memory
+/// was read; call it once memory is placed.
 void eg_rank_find_loans(eg_rank_program *program);
-/// Finds the exchange that each step waits for; call it once memory is placed.
+/// Finds the exchange that must end before each step; call it once memory is placed.
 egraph_status eg_rank_find_waits(eg_rank_program *program);
-/// Allocates the memory of regions, and room for values that enter and leave.
+/// Allocates the memory of all values, and a buffer for inputs and outputs.
 egraph_status eg_rank_place(eg_rank_program *program);
-/// Computes, cuts and packs constants; binds launches.
+/// Computes constants, cuts out the rank's blocks, packs them; binds launches to memory.
 egraph_status eg_rank_bind(eg_rank_program *program);
 void eg_rank_unbind(eg_rank_program *program);
 /// Puts "step 3, matmul 'fc1'" before the message of a failure.
@@ -196,10 +199,10 @@ static inline bool eg_rank_spans_meet(eg_rank_span a, eg_rank_span b) {
   return a.begin < b.end && b.begin < a.end;
 }
 
-/// Copies the rank's part of a global row-major tensor to `to`, in the type of the state.
+/// Copies the rank's block of a global row-major tensor to `to`, in a state's type.
 egraph_status eg_rank_store(eg_rank_program *program, uint32_t state,
                             const eg_tensor *tensor, void *to);
-/// Find the bytes of host memory that are needed to store a state, or to fetch it.
+/// Find the host bytes needed to store a global tensor to a state, or to fetch it.
 egraph_status eg_rank_room_in(const eg_rank_program *program, uint32_t state,
                               size_t *out);
 egraph_status eg_rank_room_out(const eg_rank_program *program, uint32_t state,
@@ -219,7 +222,7 @@ egraph_status eg_rank_check_output(const eg_rank_program *program, uint32_t outp
                                    const eg_tensor *tensor);
 
 void eg_program_cache_init(eg_program_cache *cache, egraph_allocator alloc);
-/// Destroys the programs; before the back-end goes.
+/// Destroys the compiled programs; before the back-end is destroyed.
 void eg_program_cache_deinit(eg_program_cache *cache);
 /// Finds or compiles the program of a request. The cache owns it.
 egraph_status eg_program_cache_find(eg_program_cache *cache, eg_backend *backend,

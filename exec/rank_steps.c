@@ -8,7 +8,7 @@
 
 // ---- states -----------------------------------------------------------------------
 
-/// Finds the state with which a value enters; EG_PLAN_NONE: nothing uses the value.
+/// Finds the state (layout) in which a value enters the plan; EG_PLAN_NONE: unused.
 static uint32_t find_entry(const eg_rank_program *p, uint32_t value) {
   for (uint32_t s = 0; s < p->plan->states.len; s++)
     if (p->plan->states.data[s].value.id == value &&
@@ -22,7 +22,8 @@ static bool makes_update(const eg_rank_program *p, uint32_t state) {
   return p->given->steps.data[step].phase == EG_PHASE_UPDATE;
 }
 
-/// Pairs an entry and an exit; does nothing when the exit is the same state as the entry.
+/// Notes that an output becomes an input of the next step or micro-batch; does nothing
+/// when both are the same state (value and layout).
 static egraph_status add_carry(eg_rank_program *p, uint32_t output, uint32_t value) {
   assert(output < p->plan->output_states.len);
   eg_rank_carry carry = {.entry = find_entry(p, value),
@@ -57,7 +58,8 @@ static egraph_status make_states(eg_rank_program *p) {
   return EGRAPH_OK;
 }
 
-/// Finds the states with which inputs enter; EG_PLAN_NONE: a value is carried or unused.
+/// Finds the states (value and layout) in which inputs enter; EG_PLAN_NONE: the input is
+/// unused, or passes from step to step.
 static egraph_status find_inputs(eg_rank_program *p) {
   uint32_t count = eg_graph_input_count(p->plan->graph);
   EG_TRY(eg_arena_alloc(&p->arena, count, sizeof *p->inputs, &p->inputs));
@@ -102,7 +104,8 @@ static void set_last_uses(eg_rank_program *p) {
 
 // ---- steps --------------------------------------------------------------------------
 
-/// Lists the states of each step. A move whose result exists before the run does nothing.
+/// Lists the operands and results of each step as states (value and layout). A change of
+/// layout whose result exists before the run does nothing.
 static egraph_status list_states(eg_rank_program *p, const bool *is_ahead) {
   const eg_plan *plan = p->plan;
   EG_TRY(eg_rank_steps_resize(&p->steps, plan->steps.len));
@@ -144,8 +147,9 @@ static egraph_status describe_node(eg_rank_program *p, uint32_t index, eg_arena 
                          &out->spec);
 }
 
-/// Replaces a halo by strips. On a device halos are copied: there copies are fast and
-/// launches are slow.
+/// Replaces neighbours' rows (a halo) around an operand by strips, which recompute
+/// the border rows. On a device halos are copied: there copies are fast and launches
+/// are slow.
 static egraph_status cut_strips(eg_rank_program *p, eg_rank_part *part) {
   if (part->halo_count != 1 || !p->backend->vtable->host_memory) return EGRAPH_OK;
   uint32_t axis = part->halos[0].axis;
@@ -224,8 +228,8 @@ static bool reads(const eg_rank_step *step, uint32_t state) {
   return false;
 }
 
-/// Decides whether an exchange overlaps with computing. Local moves and views
-/// are readers.
+/// Decides whether an exchange overlaps with computing. Local changes of layout and views
+/// count as readers of its result.
 static void find_overlap(eg_rank_program *p, uint32_t index) {
   assert(index < p->steps.len && p->steps.data[index].result_count == 1);
   eg_rank_step *step = &p->steps.data[index];
@@ -272,8 +276,8 @@ static void schedule_step(const eg_rank_program *p, uint32_t index, schedule *s)
   if (exchanges) s->lane = s->clock;
 }
 
-/// Frees the memory of an exchange for reuse after its predicted time, as the simulator
-/// does: a step that needs the memory waits if the exchange takes longer.
+/// Lets other values reuse the memory of an exchange after its predicted time, as the
+/// simulator does: a step that needs the memory waits if the exchange takes longer.
 static void shorten(eg_rank_program *p, uint32_t index, const schedule *s) {
   assert(p->steps.data[index].overlaps);
   eg_rank_step *step = &p->steps.data[index];
@@ -322,7 +326,7 @@ static bool has_to_wait(eg_rank_program *p, const eg_rank_step *step,
   return exchange_uses(p, exchange, eg_rank_scratch_span(p, step));
 }
 
-/// Finds the exchange that a step waits for. `started`: exchanges that may run.
+/// Finds the exchange that a step must wait for. `started`: exchanges that may still run.
 static void find_wait(eg_rank_program *p, eg_rank_step *step, eg_u32s *started) {
   size_t i = started->len;
   while (i > 0 && !has_to_wait(p, step, &p->steps.data[started->data[i - 1]]))
@@ -382,8 +386,8 @@ static bool writes_over(eg_rank_program *p, const eg_rank_step *step,
   return is_lent(loans, eg_rank_scratch_span(p, step));
 }
 
-/// Replaces the loan along the axis by the loan of this step. Returns false when the step
-/// lends nothing.
+/// Replaces the memory lent to other ranks along a mesh axis by the memory that this step
+/// lends. Returns false when the step lends nothing.
 static bool lend(eg_rank_program *p, const eg_rank_step *step,
                  loan loans[EG_MAX_MESH_AXES]) {
   eg_rank_span scratch = eg_rank_scratch_span(p, step);
@@ -405,8 +409,8 @@ void eg_rank_find_loans(eg_rank_program *p) {
   for (uint32_t i = 0; i < p->steps.len; i++) {
     eg_rank_step *step = &p->steps.data[i];
     step->settles = writes_over(p, step, loans);
-    // An exchange on the lane settles when it runs, and later steps may run before it; it
-    // lends nothing.
+    // An exchange on the lane (the thread for exchanges) waits for readers when it runs,
+    // and later steps may run before it; it lends nothing.
     if (step->overlaps) continue;
     if (step->settles) memset(loans, 0, sizeof loans);
     step->lends = lend(p, step, loans);

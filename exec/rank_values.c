@@ -68,8 +68,9 @@ egraph_status eg_rank_room_in(const eg_rank_program *p, uint32_t state, size_t *
              : eg_rank_room_add(out, eg_type_bytes(stored));
 }
 
-/// Stores a tensor: cuts out the block, reorders and uploads it, each only where needed;
-/// the last of these operations writes to `to`.
+/// Stores a global tensor as a state (value and layout): cuts out the rank's block,
+/// reorders and uploads it, each only where needed; the last of these operations writes
+/// to `to`.
 static egraph_status take_tensor(eg_rank_program *p, uint32_t state,
                                  const eg_tensor *tensor, char *room, void *to) {
   const eg_type *stored = &p->states[state].type;
@@ -162,7 +163,7 @@ egraph_status eg_rank_load_carried(eg_rank_program *p) {
 
 // ---- outputs ----------------------------------------------------------------------
 
-/// Finds the next move towards sharding R on every axis; the finest axis is moved first.
+/// Finds the next exchange that makes a value whole on a mesh axis, the finest first.
 static bool next_move(const eg_mesh *mesh, eg_layout *inout, eg_transition *out) {
   for (uint32_t a = mesh->axis_count; a-- > 0;) {
     if (inout->sharding[a] == EG_SHARD_R) continue;
@@ -193,7 +194,7 @@ egraph_status eg_rank_room_out(const eg_rank_program *p, uint32_t state, size_t 
                                  : eg_rank_room_add(out, eg_type_bytes(&plain));
 }
 
-/// Copies the state to host memory, row-major.
+/// Copies a state (a value in one layout) to host memory, row-major.
 static egraph_status reorder_out(eg_rank_program *p, uint32_t state, void *to) {
   eg_tensor from = {.type = p->states[state].type, .data = p->states[state].address};
   eg_tensor plain = {.type = plain_of(&from.type), .data = to};
@@ -205,7 +206,7 @@ static egraph_status reorder_out(eg_rank_program *p, uint32_t state, void *to) {
   return eg_tensor_reorder(&from, &plain);
 }
 
-/// Copies the state to fresh memory of the device, row-major.
+/// Copies a state (a value in one layout) to fresh memory of the device, row-major.
 static egraph_status plain_copy(eg_rank_program *p, uint32_t state,
                                 eg_device_memory *out) {
   const eg_type *stored = &p->states[state].type;
@@ -218,7 +219,7 @@ static egraph_status plain_copy(eg_rank_program *p, uint32_t state,
   return eg_backend_upload(p->backend, out->address, room, bytes);
 }
 
-/// Runs a move into fresh memory, which replaces the previous memory.
+/// Changes the sharding of a value into fresh memory, which replaces the previous memory.
 static egraph_status move_on(eg_rank_program *p, const eg_relayout *move,
                              const void *from, eg_device_memory *inout) {
   assert(move->transition.kind != EG_TRANSITION_REORDER);

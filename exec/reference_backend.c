@@ -56,7 +56,8 @@ static egraph_status launch_run(eg_launch *base) {
 static const eg_launch_vtable launch_vtable = {.destroy = launch_destroy,
                                                .run = launch_run};
 
-// Makes pairs for `count` tensors; memory for row-major twins comes from *inout_scratch.
+// Makes a pair (stored tensor, row-major twin) for each of `count` tensors; memory for
+// twins comes from *inout_scratch.
 static egraph_status make_pairs(eg_arena *arena, const eg_type *types, uint32_t count,
                                 void *const *addresses, char **inout_scratch,
                                 tensor_pair **out_pairs, const eg_tensor **out_tensors) {

@@ -55,7 +55,8 @@ static size_t best_offset(eg_plan_buffer *const *placed, uint32_t count,
   return found ? best : end;
 }
 
-// Places a buffer. Sums of sizes must not wrap: a model may declare values of any size.
+// Places a buffer in the block of memory. Sums of sizes must not wrap: a model may
+// declare values of any size.
 static egraph_status place(eg_plan_buffer *const *placed, uint32_t count,
                            eg_plan_buffer *buffer, size_t alignment, size_t *inout_end) {
   assert(buffer->first <= buffer->last);
@@ -197,7 +198,7 @@ uint64_t eg_regions_dying(eg_regions *regions, const uint32_t *operands, uint32_
     if (operands[i] == EG_REGION_NONE ||
         regions->data[operands[i]].bytes != regions->data[result].bytes)
       continue;
-    // Only a whole root can be placed in another region.
+    // Only a region that covers all of its outermost region can be placed in another one.
     if (dies_alone(regions, operands, count, i, time) &&
         (eg_regions_is_whole(regions, result) ||
          eg_regions_is_whole(regions, operands[i])))

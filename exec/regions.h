@@ -24,32 +24,36 @@ typedef struct eg_region {
 EG_VEC_DEFINE(eg_regions, eg_region);
 #define EG_REGION_NONE UINT32_MAX
 
-/// The place of a region: its root and the offset in the root.
+/// The place of a region in memory: its root, the outermost region that contains it, and
+/// the offset in the root.
 typedef struct eg_region_place {
   uint32_t root;
   size_t offset;
 } eg_region_place;
 
-/// Appends a root region. Fails with EGRAPH_E_MEMORY.
+/// Appends a region that lies in no other one. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_regions_add(eg_regions *regions, size_t bytes, uint32_t first,
                              uint32_t last);
 eg_region_place eg_regions_find(eg_regions *regions, uint32_t region);
-/// Places `inner` at bytes [offset, offset + size of inner) of `outer`; or `outer` in
-/// `inner`, when offset is 0 and both have the same size. Returns false and changes
-/// nothing when neither is a whole root, or both are in one root.
+/// Places region `inner` at bytes [offset, offset + size of inner) of region `outer`; or
+/// `outer` in `inner`, when offset is 0 and both have the same size. Returns false and
+/// changes nothing when no region to be placed covers all of its outermost region, or
+/// both lie in the same one.
 bool eg_regions_join(eg_regions *regions, uint32_t inner, uint32_t outer, size_t offset);
-/// True when the region is a whole root, which eg_regions_join can place in another one.
+/// True when the region covers all of the outermost region that contains it, so that
+/// eg_regions_join can place it in another one.
 bool eg_regions_is_whole(eg_regions *regions, uint32_t region);
 /// Returns a bit for each operand whose memory the result may use: the operand has no
-/// reader after `time`, no other operand shares its memory, and operand or result is a
-/// whole root. EG_REGION_NONE: operands without a region. Operands past 63 have no bit.
+/// reader after `time`, no other operand shares its memory, and operand or result covers
+/// all of its outermost region. EG_REGION_NONE: operands without a region. Operands past
+/// 63 have no bit.
 uint64_t eg_regions_dying(eg_regions *regions, const uint32_t *operands, uint32_t count,
                           uint32_t result, uint32_t time);
-/// Places all roots in one block of memory of *out_bytes, and sets the `offset` of each
-/// root to its place in the block. Fails with EGRAPH_E_MEMORY.
+/// Places all outermost regions in one block of memory of *out_bytes, and sets the
+/// `offset` of each to its position in the block. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_regions_place(eg_regions *regions, size_t *out_bytes);
-/// Returns the most bytes of roots that are alive in one step; no block can be smaller.
-/// Takes O(n^2) for n regions.
+/// Returns the most bytes of outermost regions that are alive in one step; no block of
+/// memory can be smaller. Takes O(n^2) for n regions.
 size_t eg_regions_bound(const eg_regions *regions);
 
 // ---- placing buffers with known lifetimes in one block of memory --------------------
@@ -72,7 +76,7 @@ typedef struct eg_plan_buffer {
 /// EGRAPH_E_MEMORY, also when the block would not fit the address space.
 egraph_status eg_memory_plan(egraph_allocator alloc, eg_plan_buffer *buffers,
                              uint32_t count, size_t alignment, size_t *out_bytes);
-/// Verifies a plan. Fails with EGRAPH_E_INTERNAL, naming the first overlapping buffers.
+/// Verifies a memory plan. Fails with EGRAPH_E_INTERNAL, naming buffers that overlap.
 egraph_status eg_memory_plan_check(const eg_plan_buffer *buffers, uint32_t count,
                                    size_t alignment, size_t bytes);
 

@@ -69,7 +69,7 @@ static size_t count_stored(const eg_type *type) {
   return eg_type_bytes(type) / eg_dtype_bytes(type->dtype);
 }
 
-/// Sends and receives; reorders parts before or after that where necessary.
+/// Sends and receives blocks; reorders parts before or after that where necessary.
 static egraph_status communicate(const moving *m) {
   static const eg_collective_kind kinds[EG_TRANSITION_KINDS] = {
       [EG_TRANSITION_ALL_GATHER] = EG_COLLECTIVE_ALL_GATHER,
@@ -183,7 +183,7 @@ egraph_status eg_halo_exchange(const eg_halo_move *move, eg_channel *channel,
                                                   .lends = move->lends});
 }
 
-/// Fills the rows for which there is no neighbour.
+/// Fills the rows around a block for which there is no neighbour rank.
 static egraph_status fill_borders(const eg_halo_move *move, const eg_channel *channel,
                                   const eg_halo_rows *rows) {
   uint32_t axis = move->halo.axis;
@@ -256,7 +256,7 @@ static size_t run_of(const eg_type *part, const eg_type *type, uint32_t *out_out
   return run;
 }
 
-/// Returns the place of an element in a global tensor, in bytes.
+/// Returns the offset of an element in a global tensor, in bytes.
 static size_t place_of_element(const eg_type *type, const int64_t *begin,
                                const int64_t *index, uint32_t outer) {
   size_t at = 0;

@@ -18,16 +18,16 @@ typedef struct eg_relayout {
   bool lends; // lends operand, result and scratch memory to other ranks (channel.h)
 } eg_relayout;
 
-/// Describes a move of a value whose global type is `type` and whose layout is `layout`.
-/// `transition` starts from this layout and is no REORDER.
+/// Describes a change of sharding (move) of a value whose global type is `type` and whose
+/// layout is `layout`. `transition` starts from this layout and is no REORDER.
 eg_relayout eg_relayout_of(const eg_mesh *mesh, const eg_type *type,
                            const eg_layout *layout, const eg_transition *transition);
-/// Runs a move. `from` and `to` have the move's types, lie in the channel's memory and do
-/// not overlap. Fails as the channel does.
+/// Runs a change of sharding. `from` and `to` have its local types, lie in the channel's
+/// memory and do not overlap. Fails as the channel does.
 egraph_status eg_relayout_run(const eg_relayout *move, eg_channel *channel,
                               const void *from, void *to, void *scratch);
 
-/// A tensor with a dimension that counts rows.
+/// A tensor, and the number of the dimension that counts its rows.
 typedef struct eg_rows {
   eg_type type;
   void *data;
@@ -38,7 +38,7 @@ egraph_status eg_rows_copy(eg_backend *memory, uint32_t dim, int64_t count,
                            const eg_rows *to, int64_t to_row, const eg_rows *from,
                            int64_t from_row);
 
-/// Extends a tensor by rows of the neighbours before and after it.
+/// Extends a rank's block by rows (halos) of the neighbour ranks before and after it.
 typedef struct eg_halo_move {
   eg_halo halo;
   eg_type from, to; // local types, without and with the neighbours' rows
@@ -47,14 +47,14 @@ typedef struct eg_halo_move {
 } eg_halo_move;
 
 eg_halo_move eg_halo_move_of(const eg_type *local, const eg_halo *halo);
-/// The neighbours' rows, in the scratch memory; undefined where there is no neighbour.
+/// The neighbour ranks' rows, in scratch memory; undefined where there is no neighbour.
 typedef struct eg_halo_rows {
   eg_rows before, after;
 } eg_halo_rows;
 egraph_status eg_halo_exchange(const eg_halo_move *move, eg_channel *channel,
                                const void *from, void *scratch, eg_halo_rows *out);
-/// Copies the tensor and its neighbours' rows into one; missing neighbours' rows are
-/// the fill.
+/// Copies a rank's block and its neighbours' rows into one tensor; rows of a missing
+/// neighbour are filled with the value that pads the window.
 egraph_status eg_halo_move_run(const eg_halo_move *move, eg_channel *channel,
                                const void *from, void *to, void *scratch);
 

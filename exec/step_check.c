@@ -15,7 +15,7 @@
 
 EG_VEC_DEFINE(operand_types, eg_type);
 
-/// Multiplies the sizes of the loops without a dimension in the result.
+/// Multiplies sizes of loops without a result dimension: the number of terms of a sum.
 static double terms_of_factors(const eg_factors *factors) {
   double terms = 1;
   for (uint32_t f = 0; f < factors->count; f++) {
@@ -235,7 +235,7 @@ static bool is_carried(const eg_step_check *c, uint32_t input) {
   return carried;
 }
 
-/// Sets the inputs of a micro-batch; in the first one also the carried values.
+/// Sets a micro-batch's inputs; in the first one also values from the previous step.
 static void set_inputs(const eg_step_check *c, const eg_tensor *before, uint32_t row,
                        double size, eg_rng *rng) {
   for (uint32_t i = 0; i < c->input_count; i++) {
@@ -361,8 +361,8 @@ typedef struct adam_step {
   double first_share, second_share; // 1 - beta^step
 } adam_step;
 
-/// Finds the update that computed an output, if the plan's moments are known, so that it
-/// can be repeated.
+/// Finds the Adam update that computed an output, if the plan's moments are known, so
+/// that the update can be repeated.
 static bool find_adam(const eg_step_check *c, uint32_t output, const eg_tensor *before,
                       const eg_tensor *last, adam_step *out) {
   const eg_graph *g = c->step;
@@ -432,7 +432,7 @@ static void forget_noise(const eg_step_check *c) {
   }
 }
 
-/// Runs the step once more on moved values.
+/// Runs the step once more on slightly changed values, to measure rounding noise.
 static egraph_status measure_noise(const eg_step_check *c, const eg_tensor *before,
                                    uint64_t seed) {
   step_tensors moved = c->moved;

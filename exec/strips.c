@@ -8,8 +8,8 @@
 // us, a strip 2.5 us; 64 to 64 channels on [1,64,28,56] a copy 7.5 us, a strip 35 us.
 static const double FLOPS_PER_BYTE = 2;
 
-/// Returns the slot of padding; NULL for operators that do not run over strips: their
-/// rows differ from the result's rows, or a copy takes less time.
+/// Returns the padding attribute of a window's node; NULL for operators that do not run
+/// over strips: their rows differ from the result's rows, or a copy takes less time.
 static const eg_attr *pads_of(const eg_node_spec *spec) {
   enum { CONV_OPERANDS = 3 }; // no operand z, which would have rows like the result
   switch ((int)spec->attrs->op) {
@@ -46,7 +46,7 @@ static egraph_status with_rows(const eg_node_spec *spec, uint32_t dim, int64_t r
   return EGRAPH_OK;
 }
 
-/// Replaces the halo's rows by padding.
+/// Replaces a neighbour's rows (halo) by padding of the window.
 static egraph_status pad_rows(const eg_attr *pads, const eg_halo *halo, eg_arena *arena,
                               eg_node_spec *inout) {
   const eg_attrs *from = inout->attrs;
@@ -75,7 +75,7 @@ static bool is_well_typed(const eg_node_spec *spec) {
 
 // ---- strips ---------------------------------------------------------------------------
 
-/// Adds a strip; *out_fits is false when the strip would need rows from both sides.
+/// Adds a strip of border rows; *out_fits is false when it needs both neighbours' rows.
 static egraph_status add_strip(const eg_node_spec *spec, const eg_halo *halo,
                                bool is_after, eg_arena *arena, eg_strips *inout,
                                bool *out_fits) {

@@ -34,15 +34,16 @@ typedef struct eg_strips {
   eg_node_spec specs[EG_MOST_STRIPS];
 } eg_strips;
 
-/// Replaces a node by strips, on a rank with or without neighbours before and after it.
-/// `spec` is local; its operand 0 includes the rows of the halo. Specs live in the arena.
+/// Replaces a window's node by strips (rows next to the block's borders), on a rank with
+/// or without neighbours before and after it. `spec` is local; its operand 0 includes the
+/// rows of the halo. Specs live in the arena.
 egraph_status eg_strips_of(const eg_node_spec *spec, const eg_halo *halo, bool has_before,
                            bool has_after, eg_arena *arena, eg_strips *out);
 
-/// Copies the strip's operand to `to`, from rows of the block and rows of a neighbour.
+/// Copies the rows that a strip reads to `to`: rows of the block and rows of a neighbour.
 egraph_status eg_strip_gather(const eg_strip *strip, eg_backend *memory,
                               const eg_rows *block, const eg_halo_rows *rows, void *to);
-/// Copies the strip's result into its rows of `result`.
+/// Copies the strip's result into the rows of `result` that lacked the neighbour's rows.
 egraph_status eg_strip_place(const eg_strip *strip, eg_backend *memory, void *from,
                              const eg_rows *result);
 

@@ -120,10 +120,11 @@ bool eg_onnx_next_graph(const Onnx__NodeProto *node, eg_onnx_graphs *inout);
 
 /// Replaces *inout by a copy of the graph with changes.
 typedef egraph_status eg_onnx_graph_change(void *self, Onnx__GraphProto **inout);
-/// Changes the graphs of an attribute, which is a copy.
+/// Applies `change` to each graph in an attribute; `inout` is a copy to be modified.
 egraph_status eg_onnx_change_graphs(eg_arena *arena, eg_onnx_graph_change *change,
                                     void *self, Onnx__AttributeProto *inout);
-/// Changes the graphs in all attributes of a node, which is a copy.
+/// Applies `change` to each graph in the attributes of a node; `inout` is a copy that may
+/// be modified.
 egraph_status eg_onnx_change_all_graphs(eg_arena *arena, eg_onnx_graph_change *change,
                                         void *self, Onnx__NodeProto *inout);
 

@@ -51,10 +51,10 @@ typedef struct eg_onnx_import_options {
 #define EG_ONNX_IMPORT_OPTIONS_DEFAULT                                                   \
   { .batch = 0, .max_bytes = (size_t)1 << 31 }
 
-/// Reads a model. Calls of its functions are inlined. Operators that the table lacks, or
-/// does not cover in the form of the node, become opaque nodes. External data is searched
-/// next to the file and mapped. Fails with EGRAPH_E_IO, EGRAPH_E_PARSE ("x.onnx: node
-/// 'conv1': ...").
+/// Reads a model. Calls of model functions are inlined. A node whose operator is not in
+/// ops/op_table.def, or is not covered in the form of the node, becomes an opaque node,
+/// which is written back unchanged. External data is searched next to the file and
+/// mapped. Fails with EGRAPH_E_IO, EGRAPH_E_PARSE ("x.onnx: node 'conv1': ...").
 egraph_status eg_onnx_load(const egraph_allocator *alloc, const char *path,
                            const eg_onnx_import_options *options, eg_graph **out);
 /// Reads a model in which symbolic dimensions without a size in `options` stay open
@@ -75,18 +75,18 @@ egraph_status eg_onnx_parse(const egraph_allocator *alloc, const char *name,
                             const void *data, size_t size, const char *base,
                             const eg_onnx_import_options *options, eg_graph **out);
 
-/// Notes in a graph the work of all its opaque nodes (eg_graph_set_opaque_work), as far
-/// as their records give it: bytes of tensors of foreign types, and the work of graphs
-/// within nodes. Each inner graph is read as a model of its own, with operands at their
-/// example sizes; if it cannot be read, its results have unknown size. Records that are
-/// not ONNX add nothing. Fails only with EGRAPH_E_MEMORY.
+/// Stores in a graph the work of each opaque node (eg_graph_set_opaque_work), as far as
+/// the node's stored ONNX message gives it: bytes of tensors of foreign types, and the
+/// work of graphs within the node. Each inner graph is read as a model of its own, with
+/// operands at their example sizes; if it cannot be read, its results have unknown size.
+/// Messages that are not ONNX add nothing. Fails only with EGRAPH_E_MEMORY.
 egraph_status eg_onnx_weigh(eg_graph *graph);
 
-/// Compares two records of opaque nodes (read/opaque.h); *out: they have the same bytes,
-/// or the nodes have the same operator, attributes, present operands and results, in
-/// operator sets in which the operator means the same. The names of the nodes and of
-/// their tensors may differ; sub-graphs, the names that they capture, and the functions
-/// that they call must be the same. Fails with EGRAPH_E_MEMORY.
+/// Compares the stored ONNX messages of two opaque nodes (read/opaque.h); *out: they have
+/// the same bytes, or the nodes have the same operator, attributes, present operands and
+/// results, in operator sets in which the operator means the same. The names of the nodes
+/// and of their tensors may differ; sub-graphs, the names that they capture, and the
+/// functions that they call must be the same. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_onnx_is_same_record(egraph_allocator alloc, const void *a, size_t a_size,
                                      const void *b, size_t b_size, bool *out);
 

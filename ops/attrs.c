@@ -30,7 +30,7 @@ static uint64_t float_bits(double value) {
   return bits;
 }
 
-/// A list of integers or of numbers.
+/// A list of integers or of floating-point numbers, as an attribute value.
 typedef struct item_list {
   const void *data;
   uint32_t len;
@@ -294,8 +294,8 @@ static bool is_separator(char c) { return c == ' ' || c == '\t' || c == '\n'; }
 
 enum { MAX_NUMBER = 40 };
 
-/// Copies the next number of a list as text and moves *cursor behind it; false if no
-/// number follows.
+/// Copies the next number of an attribute's list as text and moves *cursor behind it;
+/// false if no number follows.
 static bool next_item(const char **cursor, char number[MAX_NUMBER]) {
   while (is_separator(**cursor))
     ++*cursor;

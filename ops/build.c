@@ -223,7 +223,7 @@ static eg_ref emit_einsum(eg_builder *b, const eg_ref *operands, const eg_labels
   return eg_build_node(b, EG_OP_EINSUM, &equation, operands, count);
 }
 
-/// A contraction whose operands have lost the dimensions of 1 that are broadcast.
+/// A product of labelled operands, without dimensions that broadcasting stretches.
 typedef struct contraction {
   eg_ref *operands; // [count], and room for one more for each dimension of the result
   eg_labels *labels;
@@ -232,8 +232,9 @@ typedef struct contraction {
   int64_t sizes[EG_MAX_LABELS];
 } contraction;
 
-// Gives the second dimension of a label that the result has twice a new label, and adds
-// an identity matrix as operand that makes it equal to the old one.
+// Makes diagonals: if the result has a label twice, gives its second dimension a new
+// label, and adds an identity matrix as operand that makes the new label equal to the
+// old one.
 static void untie_diagonals(eg_builder *b, contraction *c, egraph_dtype dtype) {
   for (uint32_t d = 0; d < c->to.rank; d++)
     for (uint32_t e = 0; e < d; e++) {

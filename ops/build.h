@@ -13,7 +13,7 @@
 
 #include "ops/ops.h"
 
-/// A value of the holder.
+/// A value of the holder (a graph, an e-graph) to which the builder adds nodes.
 typedef struct eg_ref {
   uint32_t id;
 } eg_ref;
@@ -40,15 +40,15 @@ static inline eg_attr eg_int_attr(int64_t value) {
   return (eg_attr){.kind = EG_ATTR_INT, .i = value};
 }
 
-/// Keeps a failure, unless the builder has one already.
+/// Keeps a failure as the builder's status, unless it has one already.
 void eg_build_keep(eg_builder *b, egraph_status status);
-/// Returns the type of a value; for EG_REF_NONE, a scalar type.
+/// Returns the type of a value of the holder; for EG_REF_NONE, a scalar type.
 const eg_type *eg_build_type(eg_builder *b, eg_ref value);
 
 /// Emits a node; slots[0 .. attr_count) are its attributes; NULL: the defaults.
 void eg_build_results(eg_builder *b, eg_op op, const eg_attr *slots, const eg_ref *inputs,
                       uint32_t count, eg_ref *out_results);
-/// Emits a node with one result, in the same way.
+/// Emits a node with one result; `slots` are its attributes, NULL: the defaults.
 eg_ref eg_build_node(eg_builder *b, eg_op op, const eg_attr *slots, const eg_ref *inputs,
                      uint32_t count);
 /// Emits a node with default attributes: EG_BUILD(b, EG_OP_ADD, x, y).

@@ -42,7 +42,7 @@ egraph_status eg_einsum_nest_of(const eg_attrs *attrs, const eg_type *inputs,
 
 // ---- groups -------------------------------------------------------------------------
 
-/// Inserts a label in the order of the strides of `tensor`.
+/// Inserts a label of the einsum into a group, in the order of the strides of `tensor`.
 static void add_label(const eg_einsum_nest *nest, uint32_t tensor, uint32_t label,
                       eg_einsum_group *inout) {
   uint32_t at = inout->count++;
@@ -76,7 +76,7 @@ bool eg_einsum_group_labels(const eg_einsum_nest *nest, eg_einsum_groups *out) {
 
 // ---- matrices -----------------------------------------------------------------------
 
-/// Finds the stride of a group, if its labels together are one dimension of the tensor.
+/// Finds the stride of a group of labels that together are one dimension of the tensor.
 static bool step_of_group(const eg_einsum_nest *nest, uint32_t tensor,
                           const eg_einsum_group *group, int64_t *out) {
   const int64_t *strides = nest->strides[tensor];

@@ -33,7 +33,7 @@ bool eg_einsum_canonical(const char *equation, char out[EG_EINSUM_TEXT]);
 //   found in      result, a, b     result, a     result, b     a, b
 //   is            batch            row           column        summed
 
-/// Tensors of a nest: the result, then at most three operands.
+/// Tensors of the loop nest of an einsum: the result, then at most three operands.
 enum { EG_EINSUM_RESULT, EG_EINSUM_A, EG_EINSUM_B, EG_EINSUM_TENSORS = 4 };
 
 typedef struct eg_einsum_nest {
@@ -44,7 +44,7 @@ typedef struct eg_einsum_nest {
   bool has_diagonal;
 } eg_einsum_nest;
 
-/// Labels of one group, outermost first.
+/// Labels of one group (batch, rows, columns or summed), outermost first.
 typedef struct eg_einsum_group {
   uint32_t count;
   uint32_t labels[EG_MAX_LABELS];
@@ -55,14 +55,14 @@ typedef struct eg_einsum_groups {
   eg_einsum_group batch, rows, columns, summed;
 } eg_einsum_groups;
 
-/// Describes the nest of a node that inference accepted. Fails with EGRAPH_E_UNSUPPORTED
-/// when the node has more than three operands.
+/// Describes the loop nest of an einsum that inference accepted. Fails with
+/// EGRAPH_E_UNSUPPORTED when the node has more than three operands.
 egraph_status eg_einsum_nest_of(const eg_attrs *attrs, const eg_type *inputs,
                                 uint32_t count, const eg_type *result,
                                 eg_einsum_nest *out);
-/// Sorts the labels into groups; labels of size 1 are in no group. Rows, columns and
-/// batch are in the order of the result, summed labels in the order of a. False unless
-/// the einsum is a product of two operands.
+/// Sorts the einsum's labels into batch, rows, columns and summed; labels of size 1 are
+/// in no group. Rows, columns and batch are in the order of the result, summed labels in
+/// the order of a. False unless the einsum is a product of two operands.
 bool eg_einsum_group_labels(const eg_einsum_nest *nest, eg_einsum_groups *out);
 /// True when a tensor is a batch of matrices with these rows and columns whose rows or
 /// columns are contiguous. *out_step is the stride from row to row or, if *out_is_turned,

@@ -192,8 +192,8 @@ static bool first_grad_weight_allows(const node_types *node, eg_format format,
 typedef bool (*allows_fn)(const node_types *node, eg_format format,
                           eg_format_choice *choice);
 
-/// The formats that a rule allows to all nodes, and those that it allows to nodes that
-/// read few channels.
+/// The memory formats that a rule of the operator table allows to all nodes, and those
+/// that it allows to nodes that read few channels.
 typedef struct format_rule {
   allows_fn allows, few_allow;
 } format_rule;
@@ -211,7 +211,7 @@ static const format_rule rules[] = {
     [EG_FORMATS_CONV_GRAD_WEIGHT] = {grad_weight_allows, first_grad_weight_allows},
 };
 
-// Appends the choices that one rule allows, at most one per format.
+// Appends the assignments of formats that one rule allows, at most one per format.
 static uint32_t append_choice(const node_types *node, allows_fn allows, uint32_t mask,
                               uint32_t found, eg_format_choice *out) {
   for (int i = EG_FORMAT_PLAIN + 1; i < EG_FORMAT_COUNT && allows != NULL; i++) {
@@ -295,7 +295,7 @@ static int64_t channel_offset(const eg_placement *place, int64_t channel) {
   return channel / place->block * place->group + channel % place->block * place->channel;
 }
 
-// Copies one tile; channels from `have` on are padding.
+// Copies a tile (channels by pixels); channels from `have` on are padding.
 static void copy_tile(const eg_reorder *job, const unsigned char *from, unsigned char *to,
                       int64_t channel, int64_t pixel) {
   int64_t from_at[CHANNEL_TILE], to_at[CHANNEL_TILE];

@@ -23,7 +23,7 @@ void eg_broadcast_strides(const eg_type *result, const eg_type *input, int64_t *
   }
 }
 
-// True when dimension `at` continues dimension `last` of the loop for every operand.
+// True when dimension `at` can be merged with loop dimension `last` for all operands.
 static bool continues(const eg_broadcast *loop, uint32_t last, int64_t dim,
                       int64_t strides[EG_BROADCAST_OPERANDS][EGRAPH_MAX_RANK],
                       uint32_t at) {
@@ -68,7 +68,7 @@ static bool next_broadcast(eg_broadcast *loop) {
   return false;
 }
 
-// The elements of an operand for a row: in the tensor, or an element repeated in a strip.
+// An operand's elements for a row: in the tensor, or one element repeated in a strip.
 typedef struct eg_row_source {
   const unsigned char *data;
   size_t step; // bytes from strip to strip

@@ -49,7 +49,7 @@ static void (*const add_plane[EG_WIDE_COUNT])(const eg_conv *conv, const void *p
     add_plane_f32, add_plane_f64, add_plane_int, add_plane_int};
 
 // The operands of one output channel: input channels [first, first + inputs), and for
-// each of them the weight plane first_weight + i * weight_step.
+// each of them the plane of weights number first_weight + i * weight_step.
 typedef struct eg_channel_plan {
   int64_t inputs, first, first_weight, weight_step;
 } eg_channel_plan;
@@ -113,7 +113,7 @@ static egraph_status run_conv(const eg_kernel_call *call, const eg_window *windo
   return EGRAPH_OK;
 }
 
-// Sets up the finish of rows: the bias has one element per channel, z the result's shape.
+// Prepares the last steps: the bias has one element per channel, z the result's shape.
 static egraph_status init_finish(const eg_kernel_call *call, eg_finish *finish) {
   *finish = (eg_finish){.scale = 1.0, .addends = call->input_count - 2};
   for (uint32_t i = 0; i < finish->addends; i++)

@@ -65,8 +65,8 @@ static egraph_status read_nest(const eg_kernel_call *call, eg_nest *nest) {
   return EGRAPH_OK;
 }
 
-// Advances the index of loops [from, to) to the next place, and the operands' offsets
-// with it; false when the index wraps.
+// Advances the index of loops [from, to) to the next combination, and the operands'
+// offsets with it; false when the index wraps.
 static bool next_place(const eg_nest *nest, uint32_t from, uint32_t to, int64_t *index,
                        int64_t *offsets) {
   for (uint32_t loop = to; loop-- > from;) {
@@ -80,8 +80,8 @@ static bool next_place(const eg_nest *nest, uint32_t from, uint32_t to, int64_t 
   return false;
 }
 
-// Sums the products over the last loop, from the current offsets on. Two operands have a
-// separate loop because nearly every equation has two.
+// Sums the products over the last loop, from the operands' current offsets on. Two
+// operands have a separate loop because nearly every equation has two.
 #define EINSUM(suffix, type, sum)                                                        \
   static sum sum_row_##suffix(const eg_nest *nest, const int64_t *offsets) {             \
     const int64_t count = nest->size[nest->labels - 1];                                  \

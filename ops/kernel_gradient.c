@@ -62,8 +62,9 @@ egraph_status eg_kernel_conv_grad_weight(const eg_kernel_call *call) {
 
 // ---- pooling --------------------------------------------------------------------
 
-/// Scratch memory of a plane: `best` and `place` have the maximum of each window and its
-/// place, or `best` has its divisor; `sums` has a sum for each element.
+/// Scratch memory for the gradient of pooling on one plane: `best` and `place` have the
+/// maximum of each window and its position, or `best` has its divisor; `sums` has a sum
+/// for each element.
 typedef struct plane {
   double *best, *sums;
   int64_t *place;

@@ -56,7 +56,7 @@ static uint64_t combine_int(reduction how, uint64_t x, uint64_t y, bool is_unsig
   return y;
 }
 
-// Combines the elements of `to` from `place` on with those of `from` from `at` on.
+// Combines elements of `to` from number `place` on with those of `from` from `at` on.
 static void combine_elements(reduction how, const eg_tensor *from, int64_t at,
                              const eg_tensor *to, int64_t place, int64_t count) {
   egraph_dtype dtype = to->type.dtype;
@@ -79,8 +79,8 @@ static void combine_elements(reduction how, const eg_tensor *from, int64_t at,
 
 // ---- elements along an axis ---------------------------------------------------------
 
-// A function that is called for every index: `at` is the number of the index, `place` the
-// element of the data to which it points.
+// Called for every index: `at` is the number of the index, `place` the number of the data
+// element to which it points.
 typedef void (*element_visit)(const eg_kernel_call *call, int64_t at, int64_t place);
 
 static egraph_status for_elements(const eg_kernel_call *call, int64_t axis,

@@ -12,10 +12,10 @@
 #include <string.h>
 
 // Folds `term`, an expression over i in [0, count), into `total`, which starts as the
-// neutral element. It goes through `lanes` partial results, so that no operation waits
-// for the one before it and the loop can become vector code. Measured: 8 lanes stay in
-// registers for sums; comparisons become vector code only when the lanes are too many to
-// unroll, 32.
+// neutral element of the operation. The fold goes through `lanes` partial results, so
+// that no operation waits for the one before it and the loop can become vector code.
+// Measured: 8 lanes stay in registers for sums; comparisons become vector code only when
+// the lanes are too many to unroll, 32.
 enum { EG_MATH_LANES = 8, EG_MATH_WIDE_LANES = 32 };
 #define EG_MATH_FOLD(type, total, count, lanes, term, combine)                           \
   do {                                                                                   \

@@ -78,8 +78,8 @@ typedef void (*product_function)(const eg_product *, const eg_finish *, const in
 static const product_function products[EG_WIDE_COUNT] = {product_f32, product_f64,
                                                          product_int, product_int};
 
-// All products of a call, one for every index of the batch dimensions. m or n is 1 for an
-// operand of rank 1.
+// All matrix products of a call, one for every index of the batch dimensions. m or n is 1
+// for an operand of rank 1.
 typedef struct eg_contraction {
   eg_product product;
   eg_finish finish;
@@ -134,8 +134,8 @@ static void place_operands(eg_contraction *work, const eg_kernel_call *call, boo
     work->batch[d] = call->outputs[0].type.dims[d];
 }
 
-// Places an addend, which broadcasts to the result without the dimensions of size 1 that
-// vector operands got.
+// Sets the strides of an addend, which broadcasts to the result without the dimensions of
+// size 1 that vector operands got.
 static void place_addend(eg_contraction *work, const eg_kernel_call *call,
                          const eg_tensor *addend, double factor) {
   int64_t strides[EGRAPH_MAX_RANK] = {0};

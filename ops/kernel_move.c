@@ -221,7 +221,7 @@ egraph_status eg_kernel_split(const eg_kernel_call *call) {
 }
 
 // Merges each `count` groups of a weight into one: the input channels of group g are at
-// place g modulo `count` of the merged group, with zeros at all other places.
+// position g modulo `count` of the merged group, with zeros at all other positions.
 egraph_status eg_kernel_merge_gconv(const eg_kernel_call *call) {
   const eg_type *type = &call->inputs[0].type;
   int64_t group = eg_attr_at(call->attrs, EG_A_MERGE_GCONV_GROUP)->i;
@@ -304,8 +304,8 @@ egraph_status eg_move_init(eg_move *move, eg_arena *arena, const eg_type *result
   return EGRAPH_OK;
 }
 
-// A move without its contiguous tail: copies blocks of `block` bytes at outer x rows x
-// columns places. Unused dimensions have size 1.
+// The loops of a move around its contiguous tail: copies blocks of `block` bytes at outer
+// x rows x columns positions. Unused dimensions have size 1.
 typedef struct walk {
   const eg_move *move;
   uint32_t outer; // number of dimensions outside of rows and columns
@@ -396,8 +396,8 @@ static void copy_tiles(const walk *w, const unsigned char *from, unsigned char *
   }
 }
 
-// Returns how many columns from `c` on are one piece: all are fill, or contiguous blocks
-// of the input.
+// Returns how many result columns from `c` on can be copied at once: all are fill, or
+// contiguous blocks of the input.
 static int64_t piece_of(const walk *w, int64_t c) {
   const int64_t *map = w->column_map;
   int64_t step = (int64_t)(w->block / w->move->element), count = 1;

@@ -155,7 +155,7 @@ egraph_status eg_kernel_global_pool(const eg_kernel_call *call) {
 
 // ---- places, unpooling, columns, norms ------------------------------------------------
 
-/// Operand 0 and result 0 of a kernel on windows in float64; the result is zero at first.
+/// A kernel on windows: operand 0 and result 0 in float64; the result is zero at first.
 typedef struct work {
   const eg_kernel_call *call;
   eg_window window;
@@ -177,7 +177,7 @@ static egraph_status run_work(const eg_kernel_call *call,
   return EGRAPH_OK;
 }
 
-/// Lists the windows that the slots shared by all pools describe.
+/// Lists the windows that the attributes shared by all pools describe.
 static egraph_status list_pool(work *w) {
   const eg_type *x = &w->call->inputs[0].type, *y = &w->call->outputs[0].type;
   EG_TRY(eg_window_of_node(&w->window, w->call, y, x));
@@ -208,7 +208,7 @@ egraph_status eg_kernel_lp_pool(const eg_kernel_call *call) {
   return run_work(call, run_lp);
 }
 
-/// Converts a place to the order in which the first spatial dimension runs fastest.
+/// Converts a position to the order in which the first spatial dimension runs fastest.
 static int64_t transposed_place(const eg_window *window, int64_t place) {
   int64_t index[EGRAPH_MAX_RANK], out = 0;
   for (uint32_t d = window->rank; d-- > 0; place /= window->large[d])
@@ -241,8 +241,8 @@ egraph_status eg_kernel_max_pool_indices(const eg_kernel_call *call) {
   return run_work(call, run_indices);
 }
 
-// Puts elements at their places. Places count in the shape that the kernel unpools to,
-// which is the front part of the result.
+// Puts elements at their positions in the unpooled result. Positions count in the shape
+// that the kernel unpools to, which is the front part of the result.
 static egraph_status run_unpool(work *w) {
   const eg_type *x = &w->call->inputs[0].type, *y = &w->call->outputs[0].type;
   const eg_attrs *attrs = w->call->attrs;

@@ -11,8 +11,8 @@
 
 // ---- to quantize, and back ----------------------------------------------------------
 
-/// A scale and zero point: those of element [outer, axis, inner] are at (o * o_step + a /
-/// block) * inner_step + i * i_step.
+/// A scale and zero point along an axis: those of element [outer, axis, inner] are at (o
+/// * o_step + a / block) * inner_step + i * i_step.
 typedef struct scales {
   const double *scale, *zero;
   eg_axis_view view;
@@ -94,7 +94,7 @@ egraph_status eg_kernel_dynamic_quantize(const eg_kernel_call *call) {
 
 // ---- products -----------------------------------------------------------------------
 
-/// A product that is being computed: every step allocates a tensor in the scratch arena.
+/// A quantized product in progress: each step allocates a tensor in the scratch arena.
 typedef struct work {
   const eg_kernel_call *call;
   eg_quantized_operands at;
@@ -159,7 +159,8 @@ static egraph_status float_view(const work *w, int operand, const eg_type *resul
   return EGRAPH_OK;
 }
 
-/// Computes round(sum * (x scale * w scale / y scale)) + y zero point.
+/// Quantizes the sums of a product again: computes round(sum * (x scale * w scale / y
+/// scale)) + y zero point.
 static egraph_status quantize_again(const work *w, eg_tensor *inout) {
   const eg_type *result = &w->call->outputs[0].type;
   eg_attrs round = {.op = EG_OP_ROUND};

@@ -103,7 +103,7 @@ static void run_one_step(sequence *s, eg_op op, const double *x) {
 
 // ---- the layer ----------------------------------------------------------------------
 
-/// A layer that is being computed: operands and results in float64.
+/// A recurrent layer that is being computed: operands and results in float64.
 typedef struct layer {
   const eg_kernel_call *call;
   eg_recurrent r;
@@ -155,7 +155,7 @@ static sequence sequence_of(const layer *l, int64_t direction, double *scratch) 
                     .other = scratch + rows};
 }
 
-// Returns the place of [direction, batch, 0] in a state.
+// Returns the index of element [direction, batch, 0] of a state tensor.
 static int64_t state_at(const eg_recurrent *r, int64_t direction, int64_t b) {
   return (r->is_batch_first ? b * r->directions + direction : direction * r->batch + b) *
          r->hidden;

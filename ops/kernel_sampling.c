@@ -21,7 +21,7 @@ typedef struct sampler {
   int64_t size[EGRAPH_MAX_RANK], stride[EGRAPH_MAX_RANK];
 } sampler;
 
-/// Places along one dimension with their weights; the element at place OUTSIDE is 0.
+/// Positions along a dimension with their weights; the element at OUTSIDE is 0.
 typedef struct taps {
   uint32_t count;
   int64_t place[MOST_TAPS];
@@ -58,8 +58,8 @@ static double cubic(double x) {
   return ((a * x - 5.0 * a) * x + 8.0 * a) * x - 4.0 * a;
 }
 
-/// Returns the place of a grid entry along a dimension. Sets *out_is_out if it is beyond
-/// the border.
+/// Returns the position in the image that a grid entry names, along a dimension. Sets
+/// *out_is_out if it is beyond the border.
 static float source_of(const sampler *s, uint32_t dim, float grid, bool *out_is_out) {
   float size = (float)s->size[dim], low, high;
   float at = s->aligns ? (grid + 1.0f) / 2.0f * (size - 1.0f)
@@ -87,9 +87,9 @@ static void set_taps(const sampler *s, uint32_t dim, float at, taps *out) {
   }
 }
 
-// Computes the taps of all dimensions. With padding at the border, a place beyond a
-// border in some dimension is clamped in all dimensions; for cubic samples only the taps
-// are clamped.
+// Computes the taps (positions and weights) of a sample in all dimensions. With padding
+// at the border, a position beyond a border in some dimension is clamped in all
+// dimensions; for cubic samples only the taps are clamped.
 static void set_all_taps(const sampler *s, const double *grid, taps *out) {
   float at[EGRAPH_MAX_RANK];
   bool is_out = false;
@@ -102,7 +102,7 @@ static void set_all_taps(const sampler *s, const double *grid, taps *out) {
   }
 }
 
-// Sums over all combinations of taps.
+// Sums over all combinations of taps (positions and weights) of the dimensions.
 static double sample(const sampler *s, const taps *t, const double *image) {
   uint32_t index[EGRAPH_MAX_RANK] = {0}, dim = 0;
   double total = 0.0;
@@ -151,7 +151,7 @@ egraph_status eg_kernel_grid_sample(const eg_kernel_call *call) {
 
 enum { MOST_SAMPLES = 4096 }; // most samples of a bin along a dimension
 
-/// A region along one dimension: its bins have size `bin` and `samples` samples each.
+/// An image region along one dimension: bins of size `bin` with `samples` samples each.
 typedef struct side {
   float start, bin;
   int64_t samples;
@@ -174,7 +174,7 @@ static egraph_status set_side(const eg_kernel_call *call, float from, float to,
   return EGRAPH_OK;
 }
 
-/// Two neighbours of a place and their weights.
+/// The two neighbours of a position in an image, and their weights.
 typedef struct pair {
   int64_t low, high;
   float low_weight, high_weight;
@@ -254,8 +254,9 @@ egraph_status eg_kernel_roi_align(const eg_kernel_call *call) {
 
 // ---- taps of resize -------------------------------------------------------------------
 
-// Computes the taps of resized dimensions. With antialias, filters are wider when the
-// result is smaller; taps beyond the border read the border element.
+// Computes the taps (positions and weights) of resized dimensions. With antialias,
+// filters are wider when the result is smaller; taps beyond the border read the
+// border element.
 
 static int64_t symbol_of(const eg_attrs *attrs, eg_attr_slot slot) {
   return eg_attr_at(attrs, slot)->i;
@@ -287,8 +288,8 @@ static filter filter_of(const eg_attrs *attrs, const eg_resize_axis *axis) {
                   .normalizes = antialias || excludes};
 }
 
-/// Converts a place to an integer and bounds it at about one operand size outside of the
-/// operand: all places further out are equivalent.
+/// Converts a position to an integer and bounds it at about one operand size outside of
+/// the operand: all positions further out are equivalent.
 static int64_t bounded(double place, int64_t size) {
   double low = -(double)size - 4.0, high = 2.0 * (double)size + 4.0;
   return (int64_t)(!(place > low) ? low : place > high ? high : place);
@@ -361,8 +362,8 @@ static eg_resize_axis resize_axis_of(const eg_kernel_call *call, uint32_t dim) {
                            dim);
 }
 
-// True when the result at this place is the extrapolation value, which only
-// cropping uses.
+// True when a resize writes the extrapolation value for a sample at position `at`; only
+// cropping uses this value.
 static bool is_outside(const eg_resize_axis *axis, float at) {
   return axis->coordinates == EG_RESIZE_TF_CROP_AND_RESIZE &&
          !(at >= 0.0f && at <= (float)(axis->from - 1));
@@ -409,7 +410,7 @@ static void resize_dim(const double *x, const eg_axis_view *view, int64_t to,
     }
 }
 
-// Fills the results whose place along dimension `dim` is outside.
+// Fills results whose sampled position along dimension `dim` is outside of the operand.
 static void fill_outside(const eg_kernel_call *call, uint32_t dim,
                          const eg_resize_axis *axis) {
   const eg_tensor *y = &call->outputs[0];

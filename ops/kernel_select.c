@@ -29,7 +29,7 @@ static eg_rank_before rank_before_of(eg_wide wide, bool is_largest) {
   return is_largest ? larger[wide] : smaller[wide];
 }
 
-// Slot numbers that all operators of the family share.
+// Numbers of attributes that all operators of the family share.
 enum { SLOT_AXIS = 0, SLOT_SELECT_LAST = 2 };
 
 // True for NaN, which is extreme in both directions: numpy's argmin also stops at a NaN.

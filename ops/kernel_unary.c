@@ -158,7 +158,7 @@ UINT_LIST(ROW)
 #undef T
 #undef BOUND
 
-/// Finds the row function; NULL when the operator has no meaning for the type.
+/// Finds the unary function on contiguous elements; NULL: none for this element type.
 static eg_row_unary row_unary_of(eg_op op, eg_wide wide) {
 #define ROW_F32(id, formula) [EG_OP_##id] = id##_f32,
 #define ROW_F64(id, formula) [EG_OP_##id] = id##_f64,

@@ -45,8 +45,8 @@ egraph_status eg_window_of_node(eg_window *window, const eg_kernel_call *call,
                         w.dilations.data);
 }
 
-// Computes the range [first, end) of small positions in the last dimension whose large
-// position is inside.
+// Computes the range [first, end) of positions of the small plane along the last
+// dimension whose positions in the large plane are inside it.
 static void inner_range(const eg_window *window, int64_t tap, int64_t *first,
                         int64_t *end) {
   assert(window->rank > 0 && window->stride[window->rank - 1] > 0);
@@ -58,8 +58,8 @@ static void inner_range(const eg_window *window, int64_t tap, int64_t *first,
   if (*end > window->small[d]) *end = window->small[d];
 }
 
-// Finds the large position of a row of small ones, without the last dimension; false in
-// the padding.
+// Finds the offset in the large plane of a row of the small plane, without the last
+// dimension; false in the padding.
 static bool outer_offset(const eg_window *window, const int64_t *tap,
                          const int64_t *index, int64_t *out) {
   int64_t offset = 0;

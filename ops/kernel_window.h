@@ -17,32 +17,32 @@ typedef struct eg_window {
   int64_t stride[EGRAPH_MAX_RANK], pad[EGRAPH_MAX_RANK], dilation[EGRAPH_MAX_RANK];
 } eg_window;
 
-/// `count` positions small + i and large + i * step meet at kernel position `tap`.
-/// Positions that would lie in the padding are in no row.
+/// A row: `count` positions small + i and large + i * step of the two planes that meet at
+/// kernel position `tap`. Positions that would lie in the padding are in no row.
 typedef struct eg_window_row {
   int64_t tap, small, large, count, step;
 } eg_window_row;
 
 EG_VEC_DEFINE(eg_window_rows, eg_window_row);
 
-/// Sets the dimensions from two tensor types [N, C, spatial...] and a kernel, and the
-/// attributes; `dilations` NULL: all are 1. Fails with EGRAPH_E_TYPE when there is no
-/// spatial dimension.
+/// Sets the dimensions of a window from two tensor types [N, C, spatial...] and a kernel,
+/// and the attributes; `dilations` NULL: all are 1. Fails with EGRAPH_E_TYPE when there
+/// is no spatial dimension.
 egraph_status eg_window_init(eg_window *window, const eg_type *small,
                              const eg_type *large, const int64_t *kernel,
                              const int64_t *strides, const int64_t *pads,
                              const int64_t *dilations);
-/// Sets the dimensions from the window that a node's attributes, or weight, describe.
+/// Sets the dimensions of a window as a node's attributes, or its weight, describe them.
 egraph_status eg_window_of_node(eg_window *window, const eg_kernel_call *call,
                                 const eg_type *small, const eg_type *large);
-/// Appends the rows of all taps, in tap order. Rows that continue each other are merged:
-/// a 1x1 window without strides is one row.
+/// Appends the rows of positions for all taps of the kernel, in tap order. Rows that
+/// continue each other are merged: a 1x1 window without strides is one row.
 egraph_status eg_window_list(const eg_window *window, eg_window_rows *out);
 int64_t eg_window_small(const eg_window *window); // number of positions in its plane
 int64_t eg_window_large(const eg_window *window);
 int64_t eg_window_taps(const eg_window *window);
-/// Finds the first maximum of each of `windows` windows over plane x, and its place; NaN
-/// is the largest. A window of only padding has maximum -infinity and place -1.
+/// Finds the first maximum of each of `windows` windows over plane x, and its position;
+/// NaN is the largest. A window of only padding has maximum -infinity and position -1.
 void eg_window_maxima(const eg_window_rows *rows, const double *x, int64_t windows,
                       double *out_maxima, int64_t *out_places);
 /// Computes the divisor of each window's sum in average-pool: the number of elements of

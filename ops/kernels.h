@@ -27,13 +27,14 @@ typedef egraph_status (*eg_kernel)(const eg_kernel_call *call);
 typedef enum eg_wide { EG_WIDE_LIST(EG_WIDE_ENUM) EG_WIDE_COUNT } eg_wide;
 #undef EG_WIDE_ENUM
 
-/// Finds the wide type of a dtype; false for a storage type and for bool.
+/// Finds the wide type (float32, float64, int64 or uint64) for a dtype; false for a dtype
+/// that kernels do not compute in, and for bool.
 bool eg_wide_find(egraph_dtype dtype, eg_wide *out);
 /// Fails with EGRAPH_E_UNSUPPORTED: the operator has no meaning for the element type.
 egraph_status eg_kernel_refuse(const eg_kernel_call *call, egraph_dtype dtype);
 
-/// Returns slot number `slot` of the operator. Operators of a family share slot numbers,
-/// not slot names.
+/// Returns attribute number `slot` of the operator. Operators of a family share attribute
+/// numbers, not names.
 static inline const eg_attr *eg_kernel_slot(const eg_kernel_call *call, uint32_t slot) {
   return &call->attrs->slots[slot];
 }
@@ -47,16 +48,16 @@ typedef struct eg_axis_view {
 } eg_axis_view;
 eg_axis_view eg_axis_view_of(const eg_type *type, int64_t axis);
 
-/// A part of an axis: `size` entries of the whole axis, from `first` on.
+/// A part of an axis that is gathered along: `size` entries, from `first` on.
 typedef struct eg_gather_axis {
   int64_t size, whole, first;
 } eg_gather_axis;
-/// Returns the part that attributes describe; `whole` is the slot of that name, the next
-/// slot is `first`.
+/// Returns the part of the gathered axis that attributes describe; `whole` is the
+/// attribute with the size of the whole axis, the next attribute is `first`.
 eg_gather_axis eg_gather_axis_of(const eg_attrs *attrs, eg_attr_slot whole, int64_t size);
-/// Converts entry `at` of the indices to a place in this part; -1 for a place in another
-/// part. Indices count in the whole axis, negative ones from its end; one outside of the
-/// whole axis fails with EGRAPH_E_ARGUMENT.
+/// Converts entry `at` of the indices to an index in this part of the axis; -1 for an
+/// index in another part. Indices count in the whole axis, negative ones from its end;
+/// one outside of the whole axis fails with EGRAPH_E_ARGUMENT.
 egraph_status eg_gather_index(const eg_tensor *indices, int64_t at,
                               const eg_gather_axis *axis, int64_t *out);
 
@@ -120,29 +121,29 @@ void eg_tensor_fill(const eg_tensor *tensor, double value);
 
 // ---- rows: contiguous runs of elements of one wide type ---------------------
 
-/// Computes a row. `params` are the operator's numeric attributes (eg_row_params); out
-/// may be x.
+/// Computes a unary operator on `count` contiguous elements. `params` are the operator's
+/// numeric attributes (eg_row_params); out may be x.
 typedef void (*eg_row_unary)(const void *x, void *out, size_t count,
                              const double params[2]);
 typedef void (*eg_row_binary)(const void *a, const void *b, void *out, size_t count,
                               const double params[2]);
 
-/// Finds the row function of an operator. Comparisons write bool, other operators the
-/// operand type.
+/// Finds the function that computes a binary operator on contiguous elements. Comparisons
+/// write bool, other operators the operand type.
 eg_row_binary eg_row_binary_of(eg_op op, eg_wide wide);
-/// Finds the row function over bool of and, or, xor; NULL for other operators.
+/// Finds the function for and, or, xor on contiguous bools; NULL for other operators.
 eg_row_binary eg_row_logic_of(eg_op op);
-/// Reads the params of a node: its first two numeric attributes.
+/// Reads a node's parameters for functions on rows: its first two numeric attributes.
 void eg_row_params(const eg_attrs *attrs, double out_params[2]);
 
-/// A fused activation: a row function with its params; row is NULL for none.
+/// A fused activation: a function on contiguous elements with parameters; NULL: none.
 typedef struct eg_row_act {
   eg_row_unary row;
   double params[2];
 } eg_row_act;
-/// Finds the row of the node's activation for the accumulators of a wide type
-/// (EG_WIDE_F64 for both floats). Fails with EGRAPH_E_UNSUPPORTED where the
-/// activation has no meaning for this type.
+/// Finds the function for the node's activation, on accumulators of a wide type
+/// (EG_WIDE_F64 for both floats). Fails with EGRAPH_E_UNSUPPORTED where the activation
+/// has no meaning for this type.
 egraph_status eg_row_act_find(const eg_kernel_call *call, eg_wide wide, eg_row_act *out);
 
 // ---- finishing a contraction ------------------------------------------------
@@ -165,8 +166,8 @@ typedef struct eg_finish {
   eg_addend addend[2];
 } eg_finish;
 
-/// Finishes one row of accumulators (double for floats, uint64_t for integers), in place,
-/// and writes it to the result.
+/// Scales one row of accumulators (double for floats, uint64_t for integers) in place,
+/// adds bias and z, activates, and writes the row to the result.
 void eg_finish_row(const eg_finish *finish, void *sums, size_t count, void *result);
 
 // ---- broadcasting -----------------------------------------------------------
@@ -187,7 +188,7 @@ typedef struct eg_broadcast {
 /// Computes an operand's strides along the result's dimensions; 0 where it is broadcast.
 void eg_broadcast_strides(const eg_type *result, const eg_type *input,
                           int64_t *out_strides);
-/// Returns the length of a row.
+/// Returns the length of a row: the last dimension of the loop nest.
 static inline int64_t eg_broadcast_row(const eg_broadcast *loop) {
   return loop->dims[loop->rank - 1];
 }
@@ -206,7 +207,7 @@ typedef struct eg_move {
   unsigned char fill[8];
 } eg_move;
 
-/// Allocates the maps of a move onto `result` from the arena, zeroed.
+/// Allocates tables of input offsets (eg_move) for `result` from the arena, zeroed.
 egraph_status eg_move_init(eg_move *move, eg_arena *arena, const eg_type *result);
 void eg_move_run(const eg_move *move, const void *from, void *to);
 

@@ -18,7 +18,7 @@ typedef struct reader {
   eg_formula *out;
 } reader;
 
-// Copies the next word and moves the cursor behind it.
+// Copies the next word of a formula and moves the cursor behind it.
 static void read_word(reader *r, char out[MAX_WORD]) {
   size_t length = strcspn(r->at, " ()");
   assert(length != 0 && length < MAX_WORD && "a formula of this program");

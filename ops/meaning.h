@@ -30,13 +30,13 @@ typedef struct eg_formula_term {
   double number;   // NUMBER
 } eg_formula_term;
 
-/// A parsed formula; the last term is its value.
+/// A parsed formula: terms, operands first; the last term's value is the formula's.
 typedef struct eg_formula {
   uint32_t count;
   eg_formula_term terms[EG_FORMULA_TERMS];
 } eg_formula;
 
-/// Reads the element formula of an operator; false when it has none.
+/// Reads the element formula of a pointwise operator; false when it has none.
 bool eg_formula_of(eg_op op, eg_formula *out);
 /// Reads a formula that is written in this program (not in input), in which letters are
 /// operands: names[i] is the letter of operand i. Words may be attributes of `op`;

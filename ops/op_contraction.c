@@ -88,8 +88,8 @@ egraph_status eg_infer_matmul(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// Makes a factor index result dimension `dim` and the dimensions of the addends that
-// broadcast to it.
+// Makes a factor (loop index) index result dimension `dim` and the dimensions of the
+// addends that broadcast to it.
 static void index_result(const eg_typing *node, const eg_type *result, uint32_t dim,
                          eg_factor *factor) {
   factor->output_dim[0] = (int8_t)dim;

@@ -79,8 +79,8 @@ egraph_status eg_infer_conv(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// Makes the factor of result dimension `dim` index the addends: bias [Co], z like
-// the result.
+// Makes the factor (loop index) of result dimension `dim` index the addends: bias [Co], z
+// like the result.
 static void index_result(const eg_typing *node, uint32_t dim, eg_factor *factor) {
   factor->output_dim[0] = (int8_t)dim;
   if (node->count > 2 && dim == 1) factor->input_dim[2] = 0;
@@ -259,8 +259,8 @@ egraph_status eg_infer_merge_gconv(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// The factor of merged groups is parallel. Within one, a row's place depends on its
-// old group.
+// The factor (loop index) of merged groups is parallel. Within a merged group, the
+// position of a row depends on its old group.
 void eg_factors_merge_gconv(const eg_typing *node, eg_factors *out) {
   const eg_type *results = node->results;
   const eg_type *w = &node->inputs[0];

@@ -168,7 +168,7 @@ static egraph_status read_term(const eg_typing *node, const char **cursor, int64
 }
 
 /// True when two sizes of a letter agree. Sizes that may be 1 may be stretched, so they
-/// make no fact.
+/// do not become a condition of the model.
 static bool letter_agrees(int64_t a, int64_t b) {
   return eg_size_same(a, b) ||
          (eg_size_at_least(a, 2) && eg_size_at_least(b, 2) && eg_size_agree(a, b));
@@ -232,7 +232,7 @@ static egraph_status check_result(const eg_typing *node, const labels *all,
   return EGRAPH_OK;
 }
 
-// Reads the whole equation.
+// Reads the whole equation: the labels of the operands and of the result.
 static egraph_status read_equation(const eg_typing *node, labels *all, term *result) {
   const char *at = eg_attr_at(node->attrs, EG_A_EINSUM_EQUATION)->text;
   uint32_t dots = 0;
@@ -272,8 +272,8 @@ egraph_status eg_infer_einsum(const eg_typing *node, eg_type *out) {
   return EGRAPH_OK;
 }
 
-// Finds the dimension of a term that has a label. A diagonal (a label twice in one
-// operand) has no single dimension to split, so its factor is blocked.
+// Finds the dimension of an operand or result that has a label. A diagonal (a label twice
+// in one operand) has no single dimension to split, so its factor is blocked.
 static void index_term(const term *t, const eg_type *type, uint8_t label,
                        eg_factor *factor, int8_t *out_dim) {
   for (uint32_t i = 0; i < t->rank; i++) {
@@ -283,8 +283,9 @@ static void index_term(const term *t, const eg_type *type, uint8_t label,
   }
 }
 
-// Makes a factor index an operand. Strategies treat all operands of the last row alike:
-// an index in different dimensions of these operands is blocked.
+// Makes a factor (loop index) index an operand. Operands that share the last entry of a
+// factor's arrays are split alike: an index in different dimensions of these operands
+// is blocked.
 static void index_operand(const term *t, const eg_type *type, uint32_t operand,
                           uint8_t label, eg_factor *factor) {
   int8_t dim = EG_NO_DIM, *row = &factor->input_dim[eg_factor_row(operand)];
@@ -314,8 +315,8 @@ void eg_factors_einsum(const eg_typing *node, eg_factors *out) {
         index_operand(&t, &node->inputs[i], i, (uint8_t)label, factor++);
     at += i + 1 < node->count; // the comma
   }
-  // The result is linear in an operand only if the operand has its own row: of operands
-  // that share a row only one may be a partial sum.
+  // The result is linear in an operand only if no other operand shares its entry in the
+  // factors' arrays: of operands that share an entry only one may be a partial sum.
   uint32_t alone = node->count <= EG_FACTOR_ROWS ? node->count : EG_FACTOR_ROWS - 1;
   out->linear = eg_operand_bits(alone);
 }

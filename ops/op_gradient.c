@@ -88,8 +88,8 @@ void eg_factors_conv_grad_weight(const eg_typing *node, eg_factors *out) {
 
 // ---- pooling --------------------------------------------------------------------
 
-// The forward node, whose slots are the first slots of the gradient, and the type that
-// it pools.
+// The forward node of a pooling gradient, whose attributes are the first attributes of
+// the gradient, and the type that it pools.
 typedef struct pooled {
   eg_attrs attrs;
   eg_type type;

@@ -11,8 +11,8 @@ static bool is_indexed(const eg_factors *factors, uint32_t operand, uint32_t dim
   return false;
 }
 
-// Adds a factor for dimension `dim` of all operands. Dimensions without one are
-// needed whole.
+// Adds a factor (loop index) for dimension `dim` of all operands. Dimensions without a
+// factor are needed whole.
 static void add_other_dims(const eg_typing *node, eg_factors *out) {
   for (uint32_t dim = 0; dim < EGRAPH_MAX_RANK; dim++) {
     eg_factor *rest = NULL;
@@ -152,8 +152,8 @@ static egraph_status tuple_length(const eg_typing *node, int64_t batch, uint32_t
   return EGRAPH_OK;
 }
 
-// Finds the shape of the entries that the tuples point to: [dimensions of the indices
-// except the last, remaining dimensions of the data].
+// Finds the shape of the data entries to which the index tuples point: [dimensions of the
+// indices except the last, remaining dimensions of the data].
 static egraph_status pointed(const eg_typing *node, int64_t batch, eg_type *out) {
   const eg_type *data = &node->inputs[0], *indices = &node->inputs[1];
   uint32_t length = 0, first;

@@ -7,8 +7,8 @@
 #include "base/spelling.h"
 #include "ops/ops.h"
 
-// One struct per operator with a member per slot, only to count slots: its size is slots
-// + 1.
+// One struct per operator with a member per attribute, only to count attributes: its size
+// is the number of attributes + 1.
 #define EG_OP(ID, ...)                                                                   \
   char end;                                                                              \
   }                                                                                      \

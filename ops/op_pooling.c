@@ -123,7 +123,7 @@ void eg_factors_max_pool_indices(const eg_typing *node, eg_factors *out) {
     eg_factors_add(out, EG_FACTOR_BLOCKED, kernel.data[i]);
 }
 
-/// Checks that the shape that the kernel unpools to, in which places count, is not empty.
+/// Checks that the unpooled shape, in which positions of maxima count, is not empty.
 static egraph_status check_unpooled(const eg_typing *node) {
   const eg_type *x = &node->inputs[0];
   uint32_t spatial = x->rank - 2;
@@ -196,9 +196,9 @@ static egraph_status count_columns(const eg_typing *node, const int64_t *image,
   return EGRAPH_OK;
 }
 
-/// Adds the factors of im2col and col2im. Images and channels are independent;
-/// channels are major in dimension 1 of the columns. Taps and places count the work,
-/// pixels do not.
+/// Adds the factors (loop indices) of im2col and col2im. Images and channels are
+/// independent; channels are major in dimension 1 of the columns. Elements of a window
+/// and windows count the work, pixels do not.
 static void factor_columns(const eg_type *image, const eg_type *columns, bool to_columns,
                            eg_factors *out) {
   eg_factors_add_dim(out, EG_FACTOR_PARALLEL, image, 0);

@@ -244,8 +244,8 @@ egraph_status eg_infer_quantized_product(const eg_typing *node, eg_type *out) {
   return check_result(node, &at, out);
 }
 
-// Makes a factor index the scales and zero points with an entry per row of x (matmul), or
-// per column (channel) of w; the bias is one of the latter.
+// Makes a factor (loop index) index the scales and zero points with an entry per row of x
+// (matmul), or per column (channel) of w; the bias has an entry per column, too.
 static void index_vectors(const eg_typing *node, const eg_quantized_operands *at,
                           bool is_weight, eg_factor *factor) {
   const int of_x[] = {at->x_scale, at->x_zero, at->y_scale, at->y_zero};

@@ -37,8 +37,8 @@ static eg_floats numbers_of(const eg_attrs *attrs, eg_attr_slot slot) {
   return attrs->slots[(int)slot - (int)EG_A_BASE_RNN].floats;
 }
 
-/// Reads the activations, in the order of the names. Returns their number; 0 for an
-/// unknown name, or too many names.
+/// Reads the activation functions, in the order of the names. Returns their number; 0 for
+/// an unknown name, or too many names.
 static uint32_t read_gates(const eg_attrs *attrs, eg_activation out[EG_MAX_GATES]) {
   const char *at = attrs->slots[EG_A_RNN_ACTIVATIONS - EG_A_BASE_RNN].text;
   eg_floats alpha = numbers_of(attrs, EG_A_RNN_ACTIVATION_ALPHA);

@@ -1,8 +1,8 @@
 // Operators that regroup dimensions without moving data.
 //
-// Factors come from walking both shapes from the major end: while one of the two current
-// sizes divides the other, the smaller is a factor of both dimensions. [4,6] -> [8,3]
-// gives
+// Factors (loop indices) come from walking both shapes from the major end: while one of
+// the two current sizes divides the other, the smaller is a factor of both dimensions.
+// [4,6] -> [8,3] gives
 //
 //   4 in (in 0, out 0)   2 in (in 1, out 0)   3 in (in 1, out 1)
 //
@@ -92,7 +92,7 @@ egraph_status eg_infer_reshape(const eg_typing *node, eg_type *out) {
   return infer_reshape(node, out);
 }
 
-/// One side of the walk: the current dimension and the rest of its size.
+/// One shape of a reshape during a walk: the current dimension and the rest of its size.
 typedef struct side {
   const eg_type *type;
   uint32_t dim;
@@ -121,7 +121,7 @@ static void block_rest(eg_factors *out, side *in, side *result) {
         (int8_t)result->dim;
 }
 
-// Blocks whole dimensions of the two sides until their products agree again.
+// Blocks whole dimensions of operand and result until products of sizes agree again.
 static void block_group(eg_factors *out, side *in, side *result) {
   int64_t used_in = 0, used_result = 0; // 0: no factor was taken yet
   do {

@@ -249,8 +249,8 @@ egraph_status eg_infer_resize(const eg_typing *node, eg_type *out) {
 
 // ---- factors ------------------------------------------------------------------------
 
-// Returns how often a resize repeats each element of a dimension, if that is all it does:
-// then positions of the operand can be split. 0 otherwise.
+// Returns how often a resize repeats each element of a dimension, if that is all it does
+// there: then positions of the operand can be split. 0 otherwise.
 static int64_t repeats(const eg_typing *node, const eg_type *y, uint32_t dim) {
   eg_resize_axis axis = eg_resize_axis_of(node->attrs, &node->inputs[0], y, dim);
   if (eg_resize_is_copy(&axis)) return 1;

@@ -37,7 +37,7 @@ static egraph_status check_operands(const eg_typing *node) {
   return EGRAPH_OK;
 }
 
-// Checks the dtype of operand 0 against the flags of the row.
+// Checks the dtype of operand 0 against the flags in the operator's row of the table.
 static egraph_status check_dtype(const eg_typing *node) {
   unsigned flags = node->info->flags;
   if (node->count == 0 || (flags & EG_OPF_ANY) != 0) return EGRAPH_OK;
@@ -149,7 +149,7 @@ static double flops_per_point(unsigned flags) {
   return (flags & EG_OPF_MULTIPLY_ADD) != 0 ? 2 : 1;
 }
 
-// Multiplies the sizes of all factors that are loops, which gives the points of work.
+// Multiplies the sizes of all factors that are loops: the points of the loop nest.
 double eg_op_flops(const eg_attrs *attrs, const eg_type *inputs, uint32_t count) {
   double flops = flops_per_point(eg_op_info_of((eg_op)attrs->op)->flags);
   eg_factors factors;

@@ -77,7 +77,7 @@ typedef struct eg_attr {
   };
 } eg_attr;
 
-/// The slots of one operator, in the order of op_table.def.
+/// The attribute values of one operator, in the order of op_table.def.
 typedef struct eg_attrs {
   uint16_t op;    // eg_op
   uint16_t count; // number of slots
@@ -280,14 +280,14 @@ bool eg_op_find(const char *name, eg_op *out);
 /// NULL: no name is close.
 const char *eg_op_nearest(const char *name);
 const char *eg_op_nearest_attr(eg_op op, const char *name);
-/// Finds the slot number of an attribute within its operator, or returns false.
+/// Finds the number of an attribute within its operator, or returns false.
 bool eg_op_find_attr(eg_op op, const char *name, uint16_t *out_slot);
-/// Finds the first slot with this role, or returns false.
+/// Finds the number of the first attribute with this role, or returns false.
 bool eg_op_find_role(eg_op op, eg_attr_role role, uint16_t *out_slot);
-/// Returns the first value with this role, or NULL.
+/// Returns the value of the first attribute with this role, or NULL.
 const eg_attr *eg_attr_of_role(const eg_attrs *attrs, eg_attr_role role);
-/// Returns the role of operand number `operand`, which a node may lack. The last role of
-/// the row repeats.
+/// Returns the role of operand number `operand`, which a node may lack. The last role in
+/// the operator's row of the table repeats.
 eg_role eg_op_role(eg_op op, uint32_t operand);
 /// True when result 0 has the elements of operand 0 in the same row-major order: views,
 /// but not parts.
@@ -309,23 +309,23 @@ static inline uint32_t eg_axis_bits(const eg_type *type, eg_ints axes) {
   return bits;
 }
 
-/// Returns the value of a slot: eg_attr_at(attrs, EG_A_CONV_STRIDES)->ints. Asserts that
-/// the slot belongs to the operator of `attrs`.
+/// Returns the value of an attribute: eg_attr_at(attrs, EG_A_CONV_STRIDES)->ints. Asserts
+/// that the attribute belongs to the operator of `attrs`.
 const eg_attr *eg_attr_at(const eg_attrs *attrs, eg_attr_slot slot);
 
-/// Returns the default of a slot; for a required slot, a zero value of its kind ("" for
-/// a string).
+/// Returns the default of an attribute; for a required attribute, a zero value of its
+/// kind ("" for a string).
 eg_attr eg_attr_default(eg_op op, uint16_t slot);
-/// Fills slots[0 .. attr_count) with the defaults.
+/// Fills slots[0 .. attr_count) with the default values of an operator's attributes.
 void eg_attrs_defaults(eg_op op, eg_attr *slots);
-/// Parses one value of a slot from text, as rule files and graph text write it ("[1 1]",
+/// Parses an attribute value from text, as rule files and graph text write it ("[1 1]",
 /// "same", "0.5"). Memory for lists and strings comes from the arena. Fails with
 /// EGRAPH_E_PARSE and a message that names operator and attribute.
 egraph_status eg_attr_parse(eg_arena *arena, eg_op op, uint16_t slot, const char *text,
                             eg_attr *out);
-/// Appends a value in the form that eg_attr_parse reads.
+/// Appends an attribute value in the form that eg_attr_parse reads.
 egraph_status eg_attr_print(eg_text *text, eg_op op, uint16_t slot, const eg_attr *value);
-/// Appends " :name value" for every slot that differs from its default.
+/// Appends " :name value" for every attribute that differs from its default.
 egraph_status eg_attrs_print(eg_text *text, const eg_attrs *attrs);
 
 // ---- typing ---------------------------------------------------------------------
@@ -359,9 +359,9 @@ typedef enum eg_factor_kind {
 
 enum { EG_MAX_FACTORS = 24, EG_FACTOR_ROWS = 16, EG_NO_DIM = -1 };
 
-/// Returns the row of an operand, or of a result, in the arrays of a factor. The first
-/// operands have a row each; all others share the last row, because operators with any
-/// number of operands, such as concat, treat them alike.
+/// Returns the index of an operand, or of a result, in a factor's arrays of dimensions.
+/// The first operands have an entry each; all others share the last entry, because
+/// operators with any number of operands, such as concat, treat them alike.
 static inline uint32_t eg_factor_row(uint32_t operand) {
   return operand < EG_FACTOR_ROWS ? operand : EG_FACTOR_ROWS - 1;
 }
@@ -405,21 +405,22 @@ typedef struct eg_factors {
   uint32_t joint_linear; // the results are linear in these operands together
 } eg_factors;
 
-/// Finds the loop factors of a node. The product of the sizes of factors that are loops
-/// is the number of points of work. Operands and results from number EG_FACTOR_ROWS - 1
-/// on share the last row; an index of an einsum that these operands have in different
-/// dimensions is BLOCKED. Fails with EGRAPH_E_TYPE for ill-typed operands.
+/// Finds the loop factors of a node (ops.h). The product of the sizes of factors that are
+/// loops is the number of points of work. Operands and results from number EG_FACTOR_ROWS
+/// - 1 on share the last entry of a factor's arrays; an index of an einsum that these
+/// operands have in different dimensions is BLOCKED. Fails with EGRAPH_E_TYPE for
+/// ill-typed operands.
 egraph_status eg_op_factors(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                             eg_factors *out);
 
 /// Returns, in a few words, why some dimension of the operator's tensors must not be
-/// split; "" if all may be.
+/// split among devices; "" if all may be.
 const char *eg_op_why_whole(eg_op op);
 
 // ---- cost figures ---------------------------------------------------------------
 
-/// Returns the number of floating-point operations (a multiply-add is two): points of
-/// work times the operations per point that the flags of the row give. 0 for data
+/// Returns the number of floating-point operations (a multiply-add is two): points of the
+/// operator's loop nest times the operations per point that its flags give. 0 for data
 /// movement, and for nodes that inference cannot type.
 double eg_op_flops(const eg_attrs *attrs, const eg_type *inputs, uint32_t count);
 /// Returns the number of bytes that are read or written at least once; 0 for views.
@@ -431,7 +432,7 @@ double eg_op_bytes(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
 
 enum { EG_MAX_FORMAT_OPERANDS = 16 };
 
-/// One assignment of formats to operands and results that a node allows.
+/// One assignment of memory formats to the operands and results of a node.
 typedef struct eg_format_choice {
   uint8_t input[EG_MAX_FORMAT_OPERANDS]; // eg_format of each operand
   uint8_t output;                        // eg_format of all results
@@ -439,15 +440,15 @@ typedef struct eg_format_choice {
 
 enum { EG_MAX_FORMAT_CHOICES = 16 };
 
-/// Lists the choices that a node allows, plain first, using only formats in `mask` (bit
-/// per eg_format; PLAIN is always allowed). A value may have a format only when its type
-/// has rank 4, dtype float32 or bool and at least one block of channels. Nodes with more
-/// than EG_MAX_FORMAT_OPERANDS operands are plain only.
+/// Lists the assignments of memory formats that a node allows, plain first, using only
+/// formats in `mask` (bit per eg_format; PLAIN is always allowed). A value may have a
+/// format only when its type has rank 4, dtype float32 or bool and at least one block of
+/// channels. Nodes with more than EG_MAX_FORMAT_OPERANDS operands are plain only.
 uint32_t eg_op_formats(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                        const eg_type *results, uint32_t result_count, uint32_t mask,
                        eg_format_choice out[EG_MAX_FORMAT_CHOICES]);
-/// True when the node allows the formats of the types, or is an identity that changes
-/// a format.
+/// True when the node allows the memory formats that the types have, or is an identity
+/// that changes a format.
 bool eg_op_allows_formats(const eg_attrs *attrs, const eg_type *inputs, uint32_t count,
                           const eg_type *results, uint32_t result_count);
 /// True when a value of this type may be stored in `format`.
@@ -455,8 +456,8 @@ bool eg_format_fits(const eg_type *type, eg_format format);
 
 // ---- reference kernels ----------------------------------------------------------
 
-/// One call on row-major host tensors; the caller has inferred the types of the results
-/// and allocated their data.
+/// One call of a kernel on row-major host tensors; the caller has inferred the types of
+/// the results and allocated their data.
 typedef struct eg_kernel_call {
   const eg_attrs *attrs;
   const eg_tensor *inputs;

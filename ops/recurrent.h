@@ -29,12 +29,12 @@ typedef struct eg_gate_info {
   double (*at)(double x, double alpha, double beta);
 } eg_gate_info;
 
-/// Finds an activation by its name of `length` characters; NULL for an unknown name.
+/// Finds an activation function by name, of `length` characters; NULL: unknown.
 const eg_gate_info *eg_gate_find(const char *name, size_t length);
 
 enum { EG_MAX_GATES = 6, EG_ABSENT = -1 };
 
-/// The activation of one gate in one direction.
+/// The activation function of one gate in one direction.
 typedef struct eg_activation {
   const eg_gate_info *info;
   double alpha, beta;
@@ -50,11 +50,11 @@ typedef struct eg_recurrent {
   eg_activation gate[EG_MAX_GATES]; // the gates of one direction after those of the other
 } eg_recurrent;
 
-/// Reads a node that inference accepted.
+/// Reads sizes, operands and activations of a recurrent node that inference accepted.
 eg_recurrent eg_recurrent_of(const eg_attrs *attrs, const eg_type *x, const eg_type *w,
                              uint32_t count);
 
-/// Returns the number of activations of an operator per direction.
+/// Returns the number of activation functions of a recurrent operator per direction.
 uint32_t eg_recurrent_activations(eg_op op);
 
 #endif

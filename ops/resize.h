@@ -5,7 +5,7 @@
 
 #include "ops/ops.h"
 
-// In the order of the symbols of op_table.def.
+// Interpolation modes, in the order of the symbols of op_table.def.
 typedef enum eg_resize_mode {
   EG_RESIZE_NEAREST,
   EG_RESIZE_LINEAR,
@@ -36,29 +36,29 @@ typedef struct eg_resize_axis {
   eg_resize_rounding rounding;
 } eg_resize_axis;
 
-/// Describes dimension `dim` of a node whose sizes are not 0.
+/// Describes dimension `dim` of a resize whose sizes are not 0.
 eg_resize_axis eg_resize_axis_of(const eg_attrs *attrs, const eg_type *x,
                                  const eg_type *y, uint32_t dim);
 /// Computes floor(size * scale) for an open size; false where a 32-bit float does not
 /// compute it exactly.
 bool eg_resize_scaled_size(int64_t size, double scale, int64_t *out);
-/// Returns the place of result position i among the positions of the operand.
+/// Returns the position in the operand (a fraction) that result position i samples.
 /// Computed in float32 with the operations of ONNX Runtime, since rounding decides
 /// between neighbours.
 float eg_resize_source(const eg_resize_axis *axis, int64_t i);
 /// Returns the position of the operand that is nearest to `at`.
 int64_t eg_resize_nearest(const eg_resize_axis *axis, float at);
-/// True when a dimension is copied unchanged.
+/// True when a resize copies a dimension unchanged.
 bool eg_resize_is_copy(const eg_resize_axis *axis);
 
-/// The taps of every position of the result, `count` each: positions within the operand,
-/// and the weights of the elements there. Mode nearest has one tap of weight 1.
+/// The taps (samples) of every position of the result, `count` each: positions within the
+/// operand, and the weights of the elements there. Mode nearest has one tap of weight 1.
 typedef struct eg_resize_taps {
   int64_t count;
   int64_t *place; // tap k of position i is at i * count + k
   double *weight;
 } eg_resize_taps;
-/// Computes the taps of a dimension that is not a copy.
+/// Computes the taps (sampled positions and weights) of a dimension that is not a copy.
 egraph_status eg_resize_taps_of(const eg_attrs *attrs, const eg_resize_axis *axis,
                                 eg_arena *arena, eg_resize_taps *out);
 

@@ -58,7 +58,7 @@ bool eg_size_mul(int64_t a, int64_t b, int64_t *out) {
 
 // ---- quotients -----------------------------------------------------------------------
 
-/// Makes the expression of an atom whose operands are a and, unless b is NULL, b.
+/// Makes the expression of an atom, such as floor(a / b), of a and (unless NULL) b.
 static bool put_atom(eg_open_sizes *sizes, eg_size_atom atom, const eg_size_poly *a,
                      const eg_size_poly *b, eg_size_poly *out) {
   uint16_t id;
@@ -84,7 +84,7 @@ static void divide_coefficients(const eg_size_poly *p, int64_t b, eg_size_poly *
   }
 }
 
-/// Returns the atom when a rest is an atom of this kind plus a constant, otherwise NULL.
+/// Returns the atom when a division's rest is such an atom plus a constant, else NULL.
 static const eg_size_atom *atom_of(const eg_open_sizes *sizes, const eg_size_poly *rest,
                                    eg_size_atom_kind kind, int64_t *out_constant) {
   const eg_size_monomial *first = &rest->term[0];
@@ -97,8 +97,8 @@ static const eg_size_atom *atom_of(const eg_open_sizes *sizes, const eg_size_pol
   return atom->kind == kind ? atom : NULL;
 }
 
-/// True when a rest is floor(a / c) + constant: then floor(rest / b) is the floor of *out
-/// = a + constant * c over *out_b = b * c.
+/// True when the rest of a division is floor(a / c) + constant: then floor(rest / b) is
+/// the floor of *out = a + constant * c over *out_b = b * c.
 static bool is_nested(const eg_open_sizes *sizes, const eg_size_poly *rest, int64_t b,
                       int64_t *out_b, eg_size_poly *out) {
   int64_t number;
@@ -111,7 +111,7 @@ static bool is_nested(const eg_open_sizes *sizes, const eg_size_poly *rest, int6
          eg_size_poly_add(out, &constant, atom->b, out);
 }
 
-/// True when a rest is max(a, 0) + constant: then divide_maximum computes its quotient.
+/// True when a division's rest is max(a, 0) + constant, as divide_maximum needs.
 static bool is_maximum(const eg_open_sizes *sizes, const eg_size_poly *rest,
                        int64_t *out_constant, eg_size_poly *out) {
   const eg_size_atom *atom = atom_of(sizes, rest, EG_SIZE_POSITIVE, out_constant);
@@ -134,8 +134,9 @@ static bool divide_maximum(eg_open_sizes *sizes, const eg_size_poly *a, int64_t 
          eg_size_poly_add(out, &least, 1, out);
 }
 
-/// Divides a rest and its divisor by their common factor and returns the new divisor. The
-/// constant is rounded down, which does not change the floor of the quotient.
+/// Divides the rest of a division and its divisor by their common factor and returns
+/// the new divisor. The constant is rounded down, which does not change the floor of
+/// the quotient.
 static int64_t shorten(eg_size_poly *rest, int64_t b) {
   int64_t common = b;
   uint32_t kept = 0;
@@ -277,8 +278,9 @@ bool eg_size_min(int64_t a, int64_t b, int64_t *out) {
 
 // ---- dimensions that meet ------------------------------------------------------------
 
-/// True when a size is above 1 at all sizes. Ignores facts, so that dimensions meet in
-/// the same size before and after facts are noted.
+/// True when a size is above 1 at all values of open dimensions. Ignores conditions
+/// of the model, so that the size of a broadcast is the same before and after they
+/// are noted.
 static bool is_above_one(int64_t size) {
   eg_open_sizes *sizes = eg_size_owner(size);
   eg_size_poly p, two;
@@ -292,8 +294,8 @@ static bool is_above_one(int64_t size) {
   return holds;
 }
 
-/// Finds the size at which two dimensions meet, if they can; in a model that was read
-/// they can.
+/// Finds the size that two dimensions have after broadcasting, if they can be broadcast;
+/// in a model that was read they can.
 static bool find_meeting(int64_t a, int64_t b, int64_t *out) {
   eg_open_sizes *sizes = eg_open_sizes_of(a, b);
   bool is_first = a < b;
@@ -312,7 +314,7 @@ static bool find_meeting(int64_t a, int64_t b, int64_t *out) {
   return found;
 }
 
-/// True when `to` is the size at which `size` and another size meet.
+/// True when `to` is the size that `size` and another size have after broadcasting.
 static bool is_meeting_of(int64_t size, int64_t to) {
   eg_size_term term;
   if (!eg_size_is_open(to) || eg_size_term_count(to) != 1) return false;

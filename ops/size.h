@@ -44,30 +44,31 @@ void eg_open_sizes_release(eg_open_sizes *sizes);          // NULL is allowed
 /// Adds an open dimension; texts are copied.
 egraph_status eg_open_sizes_add_dim(eg_open_sizes *sizes, const eg_open_dim *dim,
                                     int64_t *out);
-/// Adds dimension `axis` of a tensor whose operator is not known; costs are computed
-/// with `example`.
+/// Adds dimension `axis` of a tensor whose operator is not known, as an open size; costs
+/// are computed with `example`.
 egraph_status eg_open_sizes_add_unknown(eg_open_sizes *sizes, const char *tensor,
                                         uint32_t axis, int64_t example, int64_t *out);
 uint32_t eg_open_sizes_dim_count(const eg_open_sizes *sizes);
 const eg_open_dim *eg_open_sizes_dim(const eg_open_sizes *sizes, uint32_t index);
-/// Ends the collection of facts. While a model is read, each condition of its operators
-/// becomes a fact: two sizes that must be equal are then equal at all sizes that the
-/// model admits.
+/// Ends the collection of facts: conditions on open sizes that the model's operators
+/// require. While a model is read, each condition becomes a fact: two sizes that must be
+/// equal are then equal at all sizes that the model admits.
 void eg_open_sizes_close(eg_open_sizes *sizes);
-/// Changes examples that are not `given` ([dim count] flags) until all facts hold and, if
-/// possible, no size in `filled` [count] is 0. *out_found: all facts hold.
+/// Changes example sizes of open dimensions that are not `given` ([dim count] flags)
+/// until all facts (conditions of the model) hold and, if possible, no size in `filled`
+/// [count] is 0. *out_found: all facts hold.
 egraph_status eg_open_sizes_choose_examples(eg_open_sizes *sizes, const bool *given,
                                             const int64_t *filled, uint32_t count,
                                             bool *out_found);
-/// True when all facts hold where open dimensions are `dims` [dim count].
+/// True when all facts (conditions of the model) hold for open dimensions `dims`.
 bool eg_open_sizes_admit(const eg_open_sizes *sizes, const int64_t *dims);
 void eg_open_sizes_set_example(eg_open_sizes *sizes, uint32_t dim, int64_t example);
-/// Records whether the model can be read at the example: unknown nodes have no facts, and
-/// may need other sizes. Without a call, the model counts as readable.
+/// Records whether the model can be read at the example sizes: unknown nodes add no
+/// conditions, and may need other sizes. Without a call, the model counts as readable.
 void eg_open_sizes_tell_readable(eg_open_sizes *sizes, bool is_readable);
 bool eg_open_sizes_is_readable(const eg_open_sizes *sizes);
-/// Return the number of facts, and remove all facts after the first `count`, which
-/// removes the facts of an operator that could not be read.
+/// Return the number of facts (conditions of the model), and remove all facts after the
+/// first `count`: the facts of an operator that could not be read.
 uint32_t eg_open_sizes_fact_count(const eg_open_sizes *sizes);
 void eg_open_sizes_forget_facts(eg_open_sizes *sizes, uint32_t count);
 /// Returns EGRAPH_E_MEMORY when a function below has failed for lack of memory.
@@ -88,7 +89,8 @@ bool eg_size_mul(int64_t a, int64_t b, int64_t *out);
 /// Round a / b, b >= 1, down and up to a whole number.
 bool eg_size_floor_div(int64_t a, int64_t b, int64_t *out);
 bool eg_size_ceil_div(int64_t a, int64_t b, int64_t *out);
-/// Computes a / b if b is shown to divide a; while a model is read, this becomes a fact.
+/// Computes a / b if b is shown to divide a; while a model is read, this becomes a fact
+/// (a condition that the model requires).
 bool eg_size_exact_div(int64_t a, int64_t b, int64_t *out);
 bool eg_size_min(int64_t a, int64_t b, int64_t *out);
 bool eg_size_max(int64_t a, int64_t b, int64_t *out);
@@ -103,27 +105,27 @@ bool eg_size_at_least(int64_t a, int64_t b);
 /// True when a and b are equal at no value of the open dimensions.
 bool eg_size_differs(int64_t a, int64_t b);
 // While a model is read, these functions also return true, and their relation becomes a
-// fact, unless it is wrong at all sizes: an operator of the model requires the relation.
+// fact (a condition that the model requires), unless it is wrong at all sizes.
 bool eg_size_agree(int64_t a, int64_t b);   // a = b; no fact where one of them is 1,
                                             // because broadcasting may stretch the other
 bool eg_size_reaches(int64_t a, int64_t b); // a >= b
-/// Records a wish, not a fact: at the example the size should not be negative.
+/// Records a wish, not a condition: the size is not negative at the example sizes.
 void eg_size_wish(int64_t size);
 /// True when dimension `size` broadcasts to dimension `to` without changing `to`.
 bool eg_size_stretches_to(int64_t size, int64_t to);
 
 // ---- values and parts ----------------------------------------------------------------
 
-/// Returns the value at the example.
+/// Returns the value of a size at the example sizes of open dimensions.
 int64_t eg_size_example(int64_t size);
-/// Returns the value where open dimensions are `dims` [dim count]; unknown atoms have
-/// their example.
+/// Returns the value of a size where open dimensions are `dims` [dim count]; dimensions
+/// of tensors that cannot be computed have their example.
 int64_t eg_size_at(int64_t size, const int64_t *dims);
-/// True when open dimensions determine the value: it has no unknown atom.
+/// True when open dimensions alone determine the value of a size.
 bool eg_size_is_determined(int64_t size);
-/// True when every unknown atom of `size` also occurs in one of `others`.
+/// True when each unknown dimension in `size` also occurs in one of `others`.
 bool eg_size_is_told_by(int64_t size, const int64_t *others, uint32_t count);
-/// Appends the expression: "2*seq + 1".
+/// Appends the expression of a size: "2*seq + 1".
 egraph_status eg_size_print(eg_text *text, int64_t size);
 
 typedef enum eg_size_atom_kind {
@@ -144,7 +146,8 @@ typedef struct eg_size_atom {
 
 enum { EG_SIZE_DEGREE = 8 };
 
-/// coefficient * product of atoms; without atoms, a constant.
+/// A term of the polynomial of a size: coefficient * product of atoms (open dimensions,
+/// floors, maxima); without atoms, a constant.
 typedef struct eg_size_term {
   int64_t coefficient;
   uint32_t count;

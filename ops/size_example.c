@@ -24,7 +24,7 @@ typedef struct chooser {
   const int64_t *pinned; // the example that must not change
 } chooser;
 
-/// How far sizes are from meeting all goals.
+/// How far the chosen sizes are from meeting all goals (conditions and wishes).
 typedef struct distance {
   size_t facts, wishes; // number of facts, and of wishes, that fail
   double lack;          // sum of the binary digits by which facts fail
@@ -32,7 +32,7 @@ typedef struct distance {
 
 EG_VEC_DEFINE(eg_size_numbers, int64_t);
 
-/// Returns the example of variable `id` if it may change, or NULL.
+/// Returns the example size of variable (open dimension) `id` if it may change, or NULL.
 static int64_t *example_of(const chooser *c, uint16_t id) {
   eg_size_atom *atom = &c->sizes->atoms.data[id];
   bool is_dim = atom->kind == EG_SIZE_DIM && !c->given[atom->index];
@@ -41,8 +41,8 @@ static int64_t *example_of(const chooser *c, uint16_t id) {
   return example != c->pinned ? example : NULL;
 }
 
-/// Returns the amount by which a fact fails at sizes `dims` of open dimensions; NULL: at
-/// the example.
+/// Returns the amount by which a condition fails at sizes `dims` of open dimensions;
+/// NULL: at the example sizes.
 static int64_t lack_of(const eg_size_fact *fact, const int64_t *dims) {
   int64_t value = eg_size_at(fact->size, dims);
   if (fact->kind == EG_SIZE_IS_ZERO) return value < 0 ? -value : value;
@@ -64,7 +64,7 @@ bool eg_open_sizes_admit(const eg_open_sizes *sizes, const int64_t *dims) {
   return true;
 }
 
-/// Changes the variable of a term so that an equation holds.
+/// Changes the open dimension in a term so that an equation holds.
 static bool solve_for(const chooser *c, const eg_size_fact *fact,
                       const eg_size_monomial *term) {
   int64_t *example =
@@ -78,8 +78,8 @@ static bool solve_for(const chooser *c, const eg_size_fact *fact,
   return false;
 }
 
-/// Changes one variable so that an equation holds; first tries a variable that is alone
-/// on its side, such as `all` in all = past + new.
+/// Changes one open dimension so that an equation holds; first tries a dimension that is
+/// alone on one side, such as `all` in all = past + new.
 static bool solve_for_atom(const chooser *c, const eg_size_fact *fact) {
   eg_size_poly p;
   uint32_t positive = 0;
@@ -158,7 +158,7 @@ static void restore_examples(const chooser *c, const eg_size_numbers *kept) {
 
 // ---- the walk -------------------------------------------------------------------------
 
-/// The examples on which a size depends and that may change.
+/// The open dimensions (their example sizes) on which a size depends and that may change.
 typedef struct variables {
   int64_t *at[MOST_VARIABLES];
   uint32_t count;
@@ -180,7 +180,7 @@ static void add_variables(const chooser *c, int64_t size, variables *out) {
     }
 }
 
-/// Draws a variable of a goal that fails; NULL: no such variable may change.
+/// Draws an open dimension of a goal that fails; NULL: no such dimension may change.
 static int64_t *draw_variable(chooser *c) {
   size_t start = eg_rng_below(&c->rng, c->goals.len);
   for (size_t i = 0; i < c->goals.len; i++) {
@@ -200,8 +200,8 @@ static double ratio(int64_t a, int64_t b) {
   return a > b ? (double)a / (double)b : (double)b / (double)a;
 }
 
-/// Sets the size of a variable; equations then change other variables. Returns
-/// the distance.
+/// Sets the example size of an open dimension; equations then change other dimensions.
+/// Returns the distance to all goals.
 static distance set(chooser *c, int64_t *variable, int64_t size) {
   *variable = size;
   c->pinned = variable;
@@ -210,8 +210,8 @@ static distance set(chooser *c, int64_t *variable, int64_t size) {
   return distance_of(c);
 }
 
-/// Finds the size of a variable with the least distance; among equals, the one nearest to
-/// the present size.
+/// Finds the example size of an open dimension that gives the least distance to all
+/// goals; among equals, the one nearest to the present size.
 static int64_t find_best(chooser *c, int64_t *variable, const eg_size_numbers *now) {
   const int64_t old = *variable;
   int64_t best = old;

@@ -12,7 +12,7 @@
 
 _Static_assert((int)EG_SIZE_POLY_DEGREE == (int)EG_SIZE_DEGREE, "atoms of a term");
 
-/// A stored expression.
+/// A stored expression of open dimensions.
 typedef struct eg_size_row {
   const eg_size_monomial *terms; // [count] terms, in the arena
   uint32_t count;
@@ -21,8 +21,9 @@ typedef struct eg_size_row {
 EG_VEC_DEFINE(eg_size_rows, eg_size_row);
 EG_VEC_DEFINE(eg_size_atoms, eg_size_atom);
 
-/// Values of an atom at a few choices of the dimensions: an order that fails at one of
-/// these points is refuted without a proof. INT64_MAX: the value is too large.
+/// Values of an atom (factor of a size expression) at a few choices of the open
+/// dimensions: an inequality that fails at one of these points is refuted without a
+/// proof. INT64_MAX: the value is too large.
 enum { EG_SIZE_POINTS = 7 };
 typedef struct eg_size_points {
   int64_t at[EG_SIZE_POINTS];
@@ -43,7 +44,7 @@ typedef struct eg_size_fact {
 } eg_size_fact;
 EG_VEC_DEFINE(eg_size_facts, eg_size_fact);
 
-/// An answer that is kept: `holds` is true when a - b - less is never negative.
+/// A remembered answer: `holds` is true when a - b - less is never negative.
 typedef struct eg_size_answer {
   int64_t a, b, less;
   bool holds;
@@ -71,27 +72,27 @@ static inline int64_t eg_size_floor(int64_t a, int64_t b) {
   return b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-// Callers of the following functions hold the lock.
+// Callers of the following functions hold the lock of the owner of sizes.
 
-/// Returns the owner of the size that is open; NULL when both are numbers.
+/// Returns the owner of the open size, a or b; NULL when both are numbers.
 eg_open_sizes *eg_open_sizes_of(int64_t a, int64_t b);
 void eg_size_load(const eg_open_sizes *sizes, int64_t size, eg_size_poly *out);
 /// Stores an expression and returns its handle, or its number. False for lack of memory,
 /// and for numbers beyond all sizes.
 bool eg_size_store(eg_open_sizes *sizes, const eg_size_poly *p, int64_t *out);
-/// Finds the number of an atom; atoms with equal kind and operands have one number.
-/// `adds`: appends a new atom.
+/// Finds the number of an atom (factor of size expressions); atoms with equal kind and
+/// operands have one number. `adds`: appends a new atom.
 bool eg_size_find_atom(eg_open_sizes *sizes, const eg_size_atom *atom, bool adds,
                        uint16_t *out);
 
-/// Returns the value of an expression at a point.
+/// Returns the value of an expression at a sampled point (sizes of open dimensions).
 int64_t eg_size_poly_at_point(const eg_open_sizes *sizes, const eg_size_poly *p,
                               uint32_t point);
 eg_size_points eg_size_atom_points(const eg_open_sizes *sizes, const eg_size_atom *atom);
 
-/// Appends a fact unless it is there. Returns false for lack of memory.
+/// Appends a fact (condition on a size) unless it is there. False for lack of memory.
 bool eg_size_note_fact(eg_open_sizes *sizes, eg_size_fact_kind kind, int64_t size);
-/// While the model is read, notes the fact; later, returns whether it was noted.
+/// While the model is read, appends a condition on a size; later, returns if it is known.
 bool eg_size_admits(eg_open_sizes *sizes, eg_size_fact_kind kind, int64_t size);
 
 /// True when an expression is >= 0 at all sizes; independent of facts, so that arithmetic

@@ -19,7 +19,7 @@
 /// Limits the steps of one proof: nested maxima have exponentially many cases.
 enum { MOST_STEPS = 400 };
 
-/// A proof in progress.
+/// A proof in progress that a polynomial is not negative.
 typedef struct proof {
   const eg_open_sizes *sizes;
   uint32_t steps;  // number of steps that the proof may still take
@@ -32,7 +32,7 @@ static bool is_variable(const eg_size_atom *atom) {
   return atom->kind == EG_SIZE_DIM || atom->kind == EG_SIZE_UNKNOWN;
 }
 
-/// Finds the newest atom that is no variable, or returns false.
+/// Finds a polynomial's newest atom that is a floor, a maximum or the like, or false.
 static bool newest_atom(const eg_open_sizes *sizes, const eg_size_poly *p,
                         uint16_t *out) {
   bool found = false;
@@ -210,7 +210,7 @@ static bool is_choice_nonnegative(proof *t, const eg_size_atom *atom,
          holds_at_least(t, atom, with, without);
 }
 
-/// True when p is negative at one of the points.
+/// True when p is negative at one of the sampled points (choices of the open dimensions).
 static bool is_refuted(const eg_open_sizes *sizes, const eg_size_poly *p) {
   for (uint32_t i = 0; i < EG_SIZE_POINTS; i++)
     if (eg_size_poly_at_point(sizes, p, i) < 0) return true;
@@ -234,9 +234,9 @@ bool eg_size_poly_is_nonnegative(const eg_open_sizes *sizes, const eg_size_poly 
   return is_nonnegative(&t, p);
 }
 
-/// True when p is not negative given the fact f = 0. A whole number p is not negative if
-/// k * p + k - 1 is not, to which f may be added: n = 4 * floor(n / 4) implies that
-/// floor(n / 4) is not 0.
+/// True when p is not negative given the condition f = 0. A whole number p is not
+/// negative if k * p + k - 1 is not, to which f may be added: n = 4 * floor(n / 4)
+/// implies that floor(n / 4) is not 0.
 static bool is_admitted_beside_zero(const eg_open_sizes *sizes, const eg_size_poly *p,
                                     const eg_size_poly *fact) {
   enum { MOST_FACTOR = 1 << 16 };
@@ -269,7 +269,7 @@ static bool has_bounds(const eg_open_sizes *sizes) {
   return false;
 }
 
-/// True when p is not negative, without facts or given one of the facts.
+/// True when p is not negative, without conditions of the model or given one of them.
 static bool is_admitted(const eg_open_sizes *sizes, const eg_size_poly *p) {
   proof t = {.sizes = sizes, .steps = MOST_STEPS, .uses_facts = true};
   if (eg_size_poly_is_nonnegative(sizes, p)) return true;
@@ -279,7 +279,7 @@ static bool is_admitted(const eg_open_sizes *sizes, const eg_size_poly *p) {
   return false;
 }
 
-/// Reduces p by each fact alone, and by all facts in order.
+/// Reduces p by each known zero expression of the model alone, and by all in order.
 bool eg_size_poly_is_zero(const eg_open_sizes *sizes, const eg_size_poly *p) {
   eg_size_poly rest = *p, fact, alone;
   for (size_t i = 0; i < sizes->facts.len && rest.count != 0; i++) {
@@ -317,8 +317,8 @@ static egraph_status keep_answer(eg_open_sizes *sizes, uint64_t hash,
   return EGRAPH_OK;
 }
 
-/// True when a - b - less is never negative. Keeps answers, because rules ask the same
-/// question for many classes.
+/// True when a - b - less is never negative. Remembers answers, because rules ask the
+/// same question for many classes.
 static bool is_at_least(eg_open_sizes *sizes, int64_t a, int64_t b, int64_t less) {
   eg_size_answer answer = {.a = a, .b = b, .less = less};
   uint64_t hash =
@@ -338,7 +338,7 @@ static bool is_at_least(eg_open_sizes *sizes, int64_t a, int64_t b, int64_t less
 /// A question about two sizes, at least one of which is open.
 typedef bool size_question(eg_open_sizes *sizes, int64_t a, int64_t b);
 
-/// Answers a question with the lock held; `of_numbers` is the answer for two numbers.
+/// Answers a question about two sizes under the lock; `of_numbers`: if both are numbers.
 static bool ask(int64_t a, int64_t b, size_question *question, bool of_numbers) {
   eg_open_sizes *sizes = eg_open_sizes_of(a, b);
   if (sizes == NULL) return of_numbers;

@@ -24,7 +24,7 @@ typedef struct eg_size_poly {
 } eg_size_poly;
 
 uint32_t eg_size_monomial_degree(const eg_size_monomial *m);
-/// Compares two terms; below 0: `a` comes first.
+/// Compares two monomials; below 0: `a` comes first.
 int eg_size_monomial_compare(const eg_size_monomial *a, const eg_size_monomial *b);
 
 void eg_size_poly_constant(int64_t number, eg_size_poly *out);
@@ -36,16 +36,16 @@ bool eg_size_poly_is_constant(const eg_size_poly *p, int64_t *out);
 bool eg_size_poly_add(const eg_size_poly *a, const eg_size_poly *b, int64_t factor,
                       eg_size_poly *out);
 bool eg_size_poly_mul(const eg_size_poly *a, const eg_size_poly *b, eg_size_poly *out);
-/// Computes the quotient; false where `b` does not divide `a` without remainder.
+/// Divides two polynomials; false where `b` does not divide `a` without remainder.
 bool eg_size_poly_divide(const eg_size_poly *a, const eg_size_poly *b, eg_size_poly *out);
 /// Reduces `a` by `b`, which is known to be zero: replaces every multiple of the first
 /// term of `b` by the negated rest of `b`. A term that the first coefficient of `b` does
 /// not divide stays.
 bool eg_size_poly_reduce(const eg_size_poly *a, const eg_size_poly *b, eg_size_poly *out);
-/// Returns the largest number that divides all coefficients; without `with_constant`, all
-/// coefficients of terms with atoms.
+/// Returns the largest number that divides all coefficients of a polynomial; without
+/// `with_constant`, all coefficients of terms with atoms.
 int64_t eg_size_poly_content(const eg_size_poly *p, bool with_constant);
-/// Splits p = with * atom + without; false where the atom has a power above 1.
+/// Splits p = with * atom + without; false where the atom (variable) has a power above 1.
 bool eg_size_poly_split(const eg_size_poly *p, uint16_t atom, eg_size_poly *with,
                         eg_size_poly *without);
 

@@ -160,8 +160,9 @@ int64_t eg_size_poly_at_point(const eg_open_sizes *sizes, const eg_size_poly *p,
   return sum;
 }
 
-/// Returns the size of dimension `index` at a point: small sizes, odd ones, a large one;
-/// at the last two points neighbouring dimensions have very different sizes.
+/// Returns the size of open dimension number `index` at a sampled point: small sizes,
+/// odd ones, a large one; at the last two points neighbouring dimensions have very
+/// different sizes.
 static int64_t dim_at_point(uint32_t index, uint32_t point) {
   static const int64_t usual[EG_SIZE_POINTS] = {1, 2, 3, 7, 997, 1, 40};
   bool is_other = index % 2 != 0;
@@ -258,7 +259,7 @@ bool eg_size_find_atom(eg_open_sizes *sizes, const eg_size_atom *atom, bool adds
   return !sizes->has_failed;
 }
 
-/// Makes a size that consists of one atom.
+/// Makes a size whose expression is one atom (an open dimension, a floor, ...).
 static bool store_atom(eg_open_sizes *sizes, const eg_size_atom *atom, int64_t *out) {
   uint16_t id;
   eg_size_poly p;

@@ -7,8 +7,8 @@
 
 static int64_t value_at(const eg_open_sizes *sizes, int64_t size, const int64_t *dims);
 
-// Returns the value of an atom. Operands are older than their atom, so that recursion
-// ends; it is as deep as floors and maxima are nested.
+// Returns the value of an atom (an open dimension, a floor, ...). Operands are older than
+// their atom, so that recursion ends; it is as deep as floors and maxima are nested.
 static int64_t atom_at(const eg_open_sizes *sizes, const eg_size_atom *atom,
                        const int64_t *dims) {
   if (atom->kind == EG_SIZE_UNKNOWN) return atom->example;
@@ -70,7 +70,7 @@ void eg_size_term_at(int64_t size, uint32_t index, eg_size_term *out) {
   (void)pthread_mutex_unlock(&sizes->lock);
 }
 
-/// Calls `visit` for the unknown atoms of a size until it returns false.
+/// Calls `visit` for a size's unknown (not computable) dimensions until it returns false.
 static bool visit_unknown(int64_t size, bool (*visit)(void *, const eg_size_atom *),
                           void *user) {
   uint32_t count = eg_size_is_open(size) ? eg_size_term_count(size) : 0;

@@ -23,10 +23,12 @@ enum { EG_MAX_MESH_AXES = 6 };
 typedef enum eg_format { EG_FORMAT_LIST(EG_FORMAT_ENUM) EG_FORMAT_COUNT } eg_format;
 #undef EG_FORMAT_ENUM
 
-/// Sharding digit of a mesh axis: replicated, partial sum or max, dimension d sharded.
+/// How a value lies along a mesh axis: replicated, partial sum or maximum, or dimension d
+/// sharded (EG_SHARD_S0 + d).
 enum { EG_SHARD_R = 0, EG_SHARD_P_SUM = 1, EG_SHARD_P_MAX = 2, EG_SHARD_S0 = 3 };
 
-/// The layout of a value on the machine. All zero: replicated everywhere, row-major.
+/// The layout of a value: its sharding along each mesh axis, and its memory format. All
+/// zero: replicated everywhere, row-major.
 typedef struct eg_layout {
   uint8_t sharding[EG_MAX_MESH_AXES];
   uint8_t format; // eg_format
@@ -50,9 +52,9 @@ bool eg_type_same_shape(const eg_type *a, const eg_type *b); // dims only
 /// Fails with EGRAPH_E_TYPE on a negative dimension or when the bytes overflow.
 egraph_status eg_type_check(const eg_type *type);
 bool eg_type_agrees(const eg_type *a, const eg_type *b); // dims only: eg_size_agree
-/// True when a dimension is open (ops/size.h).
+/// True when a dimension of the type is open (an expression, ops/size.h).
 bool eg_type_is_open(const eg_type *type);
-/// Returns the type where open dimensions are `dims` (eg_size_at); NULL: their example.
+/// Returns the type at the sizes `dims` of open dimensions; NULL: at their examples.
 eg_type eg_type_at(const eg_type *type, const int64_t *dims);
 /// Return the number of elements (a size) and of bytes of a checked type; the bytes of a
 /// blocked format include its padding. The bytes of an open type are SIZE_MAX.

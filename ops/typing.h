@@ -17,7 +17,7 @@
 #include "ops/meaning.h"
 #include "ops/ops.h"
 
-/// A node for the functions of a family; only eg_factors_<family> gets `results`.
+/// A node for functions of its operator family; only eg_factors_<family> gets `results`.
 typedef struct eg_typing {
   const eg_attrs *attrs;
   const eg_op_info *info;
@@ -67,9 +67,9 @@ egraph_status eg_typing_axis(const eg_typing *node, int64_t axis, uint32_t rank,
 /// Checks that a list attribute has `len` entries, all >= least.
 egraph_status eg_typing_list(const eg_typing *node, const char *name, eg_ints list,
                              uint32_t len, int64_t least);
-/// Checks that an axis of `size` entries is a part of a whole axis: slot `whole` has the
-/// size of the whole axis, the next slot the part's first entry; both are 0 if the axis
-/// is whole. (op_movement.c)
+/// Checks that an axis of `size` entries is a part of a whole axis: attribute `whole` has
+/// the size of the whole axis, the next attribute the part's first entry; both are 0 if
+/// the axis is whole. (op_movement.c)
 egraph_status eg_typing_entries(const eg_typing *node, eg_attr_slot whole, int64_t size);
 /// Checks that operand 1 is int32 or int64, as indices are.
 egraph_status eg_typing_indices(const eg_typing *node);
@@ -90,13 +90,13 @@ egraph_status eg_typing_broadcast(const eg_typing *node, const eg_type *type,
 /// Checks that a node with a fused activation has floating-point operands.
 egraph_status eg_typing_activation(const eg_typing *node, const eg_attr *act);
 
-/// A sliding window along one spatial dimension.
+/// A sliding window along one spatial dimension: kernel, stride, dilation, pads.
 typedef struct eg_window {
   int64_t kernel, stride, pad_begin, pad_end, dilation;
 } eg_window;
 
-/// Computes the number of positions that the kernel spans: (kernel - 1) dilation + 1.
-/// False on overflow.
+/// Computes the number of positions that the dilated kernel spans: (kernel - 1) dilation
+/// + 1. False on overflow.
 bool eg_window_reach(const eg_window *window, int64_t *out);
 /// Computes the number of window positions over `size` elements. Fails when the kernel
 /// does not fit into the padded input. With ceil_mode a last window may extend over the
@@ -131,24 +131,26 @@ static inline int64_t eg_typing_groups(const eg_typing *node) {
 
 // ---- factors --------------------------------------------------------------------
 
-/// Appends a factor that indexes nothing yet. Asserts that there is room.
+/// Appends a factor (loop index) that indexes no dimension yet. Asserts that there
+/// is room.
 eg_factor *eg_factors_add(eg_factors *factors, eg_factor_kind kind, int64_t size);
-/// Appends one factor for dimension `dim` of both operand 0 and result 0, with the
-/// result's size.
+/// Appends one factor (loop index) for dimension `dim` of both operand 0 and result 0,
+/// with the result's size.
 eg_factor *eg_factors_add_dim(eg_factors *factors, eg_factor_kind kind,
                               const eg_type *result, uint32_t dim);
-/// Appends one such factor for each dimension of `result`: BLOCKED where the bit of a
-/// dimension is set in `blocked`, PARALLEL elsewhere. Returns the factor of dimension 0.
+/// Appends a factor (loop index) for each dimension of `result`, also a dimension of
+/// operand 0: BLOCKED where its bit is set in `blocked`, else PARALLEL. Returns the
+/// first factor.
 eg_factor *eg_factors_add_dims(eg_factors *factors, const eg_type *result,
                                uint32_t blocked);
-/// Appends one parallel factor per dimension of `result`, which indexes every operand
-/// that is not stretched there.
+/// Appends one parallel factor (loop index) per dimension of `result`, which indexes
+/// every operand that is not stretched there.
 void eg_factors_add_pointwise(const eg_typing *node, const eg_type *result,
                               eg_factors *out);
-/// Returns a set bit for each factor row that `count` operands use.
+/// Returns a bit for each entry in factors' arrays that `count` operands use.
 uint32_t eg_operand_bits(uint32_t count);
 
-/// Points to a slot that the operators of a family share: EG_SHARED(node,
+/// Points to an attribute that the operators of a family share: EG_SHARED(node,
 /// REDUCE_SUM, AXES).
 #define EG_SHARED(node, ID, SLOT)                                                        \
   (&(node)->attrs->slots[(int)EG_A_##ID##_##SLOT - (int)EG_A_BASE_##ID])

@@ -25,8 +25,9 @@ typedef struct eg_vjp {
   eg_ref *out;              // [input_count] cotangents to emit; EG_REF_NONE: zero
 } eg_vjp;
 
-/// Emits the cotangents of the wanted inputs only. Each has the type of its input. Fails
-/// with EGRAPH_E_UNSUPPORTED "merge-gconv: is not differentiable; ...".
+/// Emits the cotangents of the operands whose flag in `wanted` is set. Each has the
+/// type of its operand. Fails with EGRAPH_E_UNSUPPORTED "merge-gconv: is not
+/// differentiable; ...".
 egraph_status eg_op_vjp(const eg_vjp *call);
 
 #endif

@@ -146,8 +146,8 @@ void eg_vjp_gemm(const eg_vjp *v) {
 
 // ---- einsum ---------------------------------------------------------------------
 
-// Emits the cotangent of operand `at`: the product of all other operands and the
-// cotangent of the result.
+// Emits the cotangent of operand `at` of an einsum: the product of all other operands and
+// the cotangent of the result.
 static eg_ref einsum_operand(const eg_vjp *v, const eg_einsum *terms, uint32_t at,
                              eg_ref *operands, eg_labels *labels) {
   assert(at < v->input_count);

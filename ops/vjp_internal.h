@@ -17,10 +17,10 @@ static inline void eg_vjp_refuse(const eg_vjp *v, const char *why) {
                               eg_op_info_of((eg_op)v->attrs->op)->name,
                               why != NULL ? " " : "", why != NULL ? why : remedy));
 }
-/// The rule of operators without a gradient: always fails.
+/// Fails always: the gradient rule of operators without a gradient.
 void eg_vjp_none(const eg_vjp *v);
 
-// Families without a gradient.
+// Families of operators without a gradient.
 #define eg_vjp_leaf eg_vjp_none
 #define eg_vjp_fill eg_vjp_none
 #define eg_vjp_arg_reduce eg_vjp_none
@@ -54,7 +54,7 @@ void eg_vjp_none(const eg_vjp *v);
   void eg_vjp_##FAMILY(const eg_vjp *v);
 #include "ops/op_table.def"
 
-/// Returns the type of an input.
+/// Returns the type of an operand of the forward node.
 static inline const eg_type *eg_vjp_type(const eg_vjp *v, uint32_t input) {
   return eg_build_type(v->b, v->inputs[input]);
 }

@@ -6,7 +6,7 @@
 #include "ops/resize.h"
 #include "ops/vjp_internal.h"
 
-// This is also the rule of squeeze, unsqueeze and flatten.
+// Emits the cotangent of a reshape, squeeze, unsqueeze or flatten: a reshape back.
 void eg_vjp_reshape(const eg_vjp *v) {
   const eg_type *x = eg_vjp_type(v, 0);
   v->out[0] = eg_build_reshape(v->b, v->cotangents[0], x->rank, x->dims);
@@ -38,7 +38,8 @@ static egraph_status concat_rule(const eg_vjp *v, eg_arena *arena) {
   return v->b->status;
 }
 
-// Concatenates the cotangents of the parts; parts without a cotangent are zeros.
+// Emits the cotangent of a split: concatenates the cotangents of the parts; parts without
+// a cotangent are zeros.
 static egraph_status split_rule(const eg_vjp *v, eg_arena *arena) {
   eg_ref *parts;
   EG_TRY(eg_arena_alloc(arena, v->result_count, sizeof *parts, &parts));
@@ -154,9 +155,9 @@ typedef struct along_room {
   int64_t list[4];
   double scales[2], roi[4];
 } along_room;
-/// Fills the attributes of the operator on the matrix of dimension `dim`.
+/// Fills the attributes for applying the operator to the matrix of dimension `dim`.
 typedef void (*along)(const eg_vjp *v, uint32_t dim, along_room *room, eg_attr *slots);
-/// True when the operator does not change a dimension.
+/// True when the operator copies dimension `dim` unchanged.
 typedef bool (*copies)(const eg_vjp *v, uint32_t dim);
 
 static eg_ref back_through_matrices(const eg_vjp *v, copies is_copy, along attrs_along) {
@@ -241,8 +242,8 @@ void eg_vjp_pad(const eg_vjp *v) {
 
 // ---- copies ---------------------------------------------------------------------
 
-// Splits each dimension of the result into repeats and elements, and sums over
-// the repeats.
+// Emits the cotangent of tile: splits each dimension of the result into repeats and
+// elements, and sums over the repeats.
 static eg_ref tile_rule(const eg_vjp *v) {
   const eg_type *x = eg_vjp_type(v, 0);
   eg_ints repeats = eg_attr_at(v->attrs, EG_A_TILE_REPEATS)->ints;
@@ -295,7 +296,7 @@ void eg_vjp_trilu(const eg_vjp *v) {
   v->out[0] = eg_build_node(v->b, EG_OP_TRILU, v->attrs->slots, &v->cotangents[0], 1);
 }
 
-// Adds every cotangent at the place of its element in x.
+// Adds every cotangent at the position in x of the element that was read.
 static void scatter_back(const eg_vjp *v, eg_op op) {
   enum { ADD = 1 };
   const eg_attr slots[] = {{.kind = EG_ATTR_SYMBOL, .i = ADD}, v->attrs->slots[0]};

@@ -8,7 +8,7 @@
 #include "ops/meaning.h"
 #include "ops/vjp_internal.h"
 
-/// Returns the gradient row that applies with these attributes, or NULL.
+/// Returns the row of gradient formulas that applies with these attributes, or NULL.
 static const eg_gradient_row *gradient_of(const eg_attrs *attrs) {
   const eg_gradient_row *rows = eg_op_info_of((eg_op)attrs->op)->gradient;
   bool is_other = rows[1].common != NULL && attrs->slots[0].i != 0;

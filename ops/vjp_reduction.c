@@ -47,8 +47,8 @@ void eg_vjp_reduce(const eg_vjp *v) {
     v->out[0] = eg_vjp_share(b, v->inputs[0], y, d, dims);
 }
 
-// Element i is in all sums from i on: the gradient is a running sum in the
-// other direction.
+// Emits the cotangent of a running sum: element i is in all sums from i on, so it is a
+// running sum in the other direction. Refuses running products.
 void eg_vjp_cum_sum(const eg_vjp *v) {
   enum { AXIS, EXCLUSIVE, REVERSE };
   if (v->attrs->op == EG_OP_CUM_PROD) {
@@ -60,8 +60,8 @@ void eg_vjp_cum_sum(const eg_vjp *v) {
   v->out[0] = eg_build_node(v->b, EG_OP_CUM_SUM, slots, &v->cotangents[0], 1);
 }
 
-// Compares the indices of the k values with all positions of the axis, [k, n], to put
-// each cotangent at its position.
+// Emits the cotangent of top-k: compares the indices of the k values with all positions
+// of the axis, [k, n], to put each cotangent at its position.
 void eg_vjp_top_k(const eg_vjp *v) {
   eg_builder *b = v->b;
   const eg_type *x = eg_vjp_type(v, 0), *y = eg_build_type(b, v->results[0]);
@@ -91,8 +91,8 @@ void eg_vjp_top_k(const eg_vjp *v) {
 
 enum { X, SCALE, BIAS, MEAN, VARIANCE };
 
-// Emits the normalized rows of x, without scale and bias; the slots
-// are layer-normalization's.
+// Emits the normalized rows of x, without scale and bias; `slots` are the attributes
+// of layer-normalization.
 static eg_ref normalize(eg_builder *b, eg_op op, const eg_attr *slots, eg_ref x,
                         const eg_type *scale) {
   eg_ref ones = eg_build_fill(b, scale, 1);
@@ -136,7 +136,7 @@ static eg_ref sum_product(eg_builder *b, eg_ref d, eg_ref n, const eg_type *x) {
   return sum_channels(b, EG_BUILD(b, EG_OP_MUL, d, n), x);
 }
 
-// Treats each group as a row: x is [N, groups, members].
+// Emits the cotangents of group normalization over rows: x is [N, groups, members].
 void eg_vjp_group_norm(const eg_vjp *v) {
   eg_builder *b = v->b;
   const eg_type *x = eg_vjp_type(v, X);
@@ -170,7 +170,7 @@ void eg_vjp_group_norm(const eg_vjp *v) {
   if (v->wanted[BIAS]) v->out[BIAS] = sum_channels(b, d, x);
 }
 
-// Mean and variance are operands, which may need cotangents, too.
+// Emits the cotangents of batch normalization, of mean and variance, too, if wanted.
 void eg_vjp_batch_norm(const eg_vjp *v) {
   eg_builder *b = v->b;
   const eg_type *x = eg_vjp_type(v, X);

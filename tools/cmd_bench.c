@@ -139,7 +139,8 @@ static size_t find_cell(const text_array *cells, const char *name) {
   return i;
 }
 
-/// Returns the cost (`which` 1) or the seconds (2) of the peer; "" without a peer.
+/// Returns the cost (`which` 1) or the seconds (2) that another solver's table has for an
+/// instance; "" without such a table.
 static const char *peer_cell(const result_table *t, const char *name, size_t which) {
   for (size_t i = 0; i < t->peers.count; i += 3)
     if (strcmp(t->peers.items[i], name) == 0) return t->peers.items[i + which];
@@ -151,7 +152,7 @@ static const char *cell_of(const result_table *t, const text_array *cells,
   return cells->items[find_cell(&t->columns, column)];
 }
 
-/// Adds a row to the counts.
+/// Adds a result row to the counts of optimal, feasible, infeasible and failed instances.
 static void count_row(result_table *t, const text_array *cells) {
   static const struct {
     const char *status;
@@ -220,8 +221,9 @@ static bool open_table(result_table *t, const char *path, bool quiet) {
   return true;
 }
 
-/// Reads name, cost and seconds (optional) of every row of a peer's table. Called before
-/// open_table, because the rows that the file already has are compared, too.
+/// Reads name, cost and seconds (optional) of every row of another solver's table.
+/// Called before open_table, because the rows that the result file already has are
+/// compared, too.
 static bool read_peers(result_table *t, const char *path) {
   FILE *file = fopen(path, "r");
   if (file == NULL) return complain_of_file(path);
@@ -432,8 +434,8 @@ static bool start_job(bench *b, job *j, const char *path, bool is_shard) {
   return start_child(&j->process, is_shard ? shard : extract, patience);
 }
 
-/// Writes the row of a child that ended, or restarts it as `egraph shard`. False when a
-/// process cannot be started.
+/// Writes the result row of a child process that ended, or restarts it as `egraph shard`.
+/// False when a process cannot be started.
 static bool finish_job(bench *b, job *j, child_end *end) {
   const char *message = end->message != NULL ? end->message : "";
   bool again = !j->is_shard && end->exit == EXIT_FAILED && !end->killed &&

@@ -50,8 +50,8 @@ static const struct {
 } PARTS[] = {EGRAPH_EXTRACT_PART_LIST(PART_ROW)};
 #undef PART_ROW
 
-/// True when the certificate proves less than the bound. A certificate proves bounds up
-/// to rounding.
+/// True when the certificate proves less than the reported lower bound. A certificate
+/// proves bounds up to rounding.
 static bool is_unchecked(const egraph_extract_report *r) {
   return r->certified < r->bound - 3e-9 * fabs(r->bound);
 }

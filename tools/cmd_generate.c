@@ -14,7 +14,7 @@ static bool show_line(void *user, const char *line) {
   return progress_line("generate", "%s", line);
 }
 
-/// Prints why some candidates are not judged, and how to resume.
+/// Prints why some candidates for rules were not judged, and how to resume.
 static void print_rest(FILE *file, const egraph_generate_options *options) {
   if (!interrupted())
     fprintf(file, "; not all candidates are judged\n");

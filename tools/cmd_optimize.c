@@ -94,7 +94,7 @@ static void add_comparison_flags(command *cmd, optimize_flags *o) {
              "choose the best graph for one device first, then split that graph");
 }
 
-/// Adds the last flags of the output.
+/// Adds the flags of output files and of the printed plan.
 static void add_file_flags(command *cmd, file_flags *f) {
   add_text(cmd, "-o FILE", &f->output,
            "write the plan (.json), or the graph (.onnx or .egraph)");
@@ -185,8 +185,8 @@ static int report_demand(const file_flags *f, egraph_status status) {
   return EXIT_FAILED;
 }
 
-/// Warns of statements about a value whose name is not in the plan: the value is equal
-/// to another one, or part of an operator.
+/// Warns of constraints on a value whose name is not in the plan: the value is equal to
+/// another one, or part of an operator.
 static void note_fused(const char *flag_name, const text_list *list,
                        const egraph_graph *step) {
   for (size_t i = 0; i < list->count; i++) {
@@ -232,7 +232,7 @@ static bool files_can_be_written(const file_flags *f, const char *model) {
          file_can_be_written(f->certificate) && file_can_be_written(f->explanation);
 }
 
-/// Writes a graph; warns of weights that are too large for the text form.
+/// Saves a graph to a file; warns of weights that are too large for the text form.
 static egraph_status save_graph(const egraph_graph *graph, const char *path) {
   OWNED(egraph_graph, written);
   EG_TRY(egraph_graph_save(graph, path));
@@ -287,7 +287,7 @@ static egraph_status hand_out_plan(const file_flags *f, const optimize_session *
   return f->run.json ? EGRAPH_OK : print_plan_text(session, &view, f->certificate);
 }
 
-/// True when the search is for pipelines, which have no plan.
+/// True when the search is for pipelines: it returns stages and no plan.
 static bool finds_stages(const file_flags *f) {
   static const struct {
     const char *name, *kind;

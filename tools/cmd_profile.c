@@ -95,7 +95,7 @@ static void print_estimates(const optimize_session *session, bool shows, bool js
            all.count, 100 * all.sum / all.count, shows ? "" : "; --show lists them");
 }
 
-/// Prints the profile; `validation` is NULL when it was not requested.
+/// Prints a model's costs; `validation` (comparison with a run) NULL: not requested.
 static void print_profile(const optimize_session *session, uint32_t entries,
                           const egraph_validation *validation, bool shows, bool json) {
   const egraph_report *r = egraph_result_report(session->result);

@@ -9,7 +9,7 @@
 
 enum { MAX_REASONS = 16, MAX_FILES = 64, FOUND = 0 };
 
-/// Counts of the rules of one file by outcome: a rule was found, or a reason why not.
+/// Counts of a file's rules by outcome: implied by the given rules, or why not.
 typedef struct file_row {
   const char *file;
   uint32_t all, count[1 + MAX_REASONS];

@@ -18,8 +18,8 @@ typedef struct rules_job {
   bool is_done;           // there are new rules, and they are written
 } rules_job;
 
-/// Reads the rule files of the arguments, makes new rules of them. `trust`: also wrong
-/// rules.
+/// Reads the rule files of the arguments and makes new rules of their rules. `trust`:
+/// also reads rules that may be wrong.
 static int make_rules(const command *cmd, int argc, char **argv, rules_job *job,
                       bool trust,
                       egraph_status (*make)(rules_job *job, const positional *files)) {

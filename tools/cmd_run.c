@@ -92,8 +92,8 @@ static egraph_status allocate(const run_state *state, tensor_getter get, uint32_
   return out->data != NULL ? EGRAPH_OK : EGRAPH_E_MEMORY;
 }
 
-/// Allocates all tensors, and reads or draws inputs. *out_read is false when a file
-/// given by the user could not be read (already reported).
+/// Allocates the tensors of all inputs and outputs, and reads or draws inputs. *out_read
+/// is false when a file given by the user could not be read (already reported).
 static egraph_status make_tensors(run_state *state, const run_flags *flags,
                                   bool *out_read) {
 #define ROOM(field, count)                                                               \

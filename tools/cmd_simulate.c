@@ -60,7 +60,7 @@ static void print_memory(const simulated_plan *s, const egraph_simulation_info *
            "--issue in-order the least\n");
 }
 
-/// Prints the rounds of messages that determine the seconds.
+/// Prints the rounds of messages that determine the seconds of exchanges.
 static void print_rounds(const simulated_plan *s, const egraph_simulation_info *info) {
   if (info->messages > 0) {
     printf("rounds      %.4g messages of %u devices", info->messages,
@@ -105,7 +105,7 @@ static const char *const rounds_names[] = {"none",     "auto", "ring",  "halving
                                            "doubling", "tree", "levels"};
 enum { ROUNDS_NAMES = sizeof rounds_names / sizeof *rounds_names };
 
-/// Returns the index of a name in a list, or `otherwise` for a NULL name.
+/// Returns the index of a name in a list of choices, or `otherwise` for a NULL name.
 static int number_of(const char *name, const char *const *names, int count,
                      int otherwise) {
   for (int i = 0; name != NULL && i < count; i++)

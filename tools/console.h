@@ -102,7 +102,7 @@ json_field json_field_int(const char *key, uint64_t value);
   json_members((const json_field[]){__VA_ARGS__},                                        \
                sizeof((const json_field[]){__VA_ARGS__}) / sizeof(json_field))
 void json_members(const json_field *fields, size_t count);
-/// JSON_BEGIN begins a document with members; JSON_PRINT prints a whole document.
+/// JSON_BEGIN begins a document and prints members; JSON_PRINT prints a whole document.
 #define JSON_BEGIN(...) (json_begin(), JSON_MEMBERS(__VA_ARGS__))
 #define JSON_PRINT(...) (JSON_BEGIN(__VA_ARGS__), json_end())
 /// Prints a nested object with members; the key is NULL inside a list.

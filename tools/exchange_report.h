@@ -5,8 +5,8 @@
 
 #include "tools/optimize_call.h"
 
-/// Finds the basis of the seconds of exchanges between ranks of this host; all 0 for
-/// another machine.
+/// Finds the source of the predicted seconds of exchanges between ranks of this host; all
+/// 0 for another machine.
 egraph_status exchanges_find(const char *machine, uint32_t ranks, const cost_flags *flags,
                              egraph_exchange_basis *out);
 /// Writes the object "exchanges": its source (the plan's file, the machine's figures,

@@ -86,7 +86,7 @@ static const char *spelling_of(const char *spelling) {
 
 void add_search_flags(command *cmd, egraph_search *search) {
   add_heading(cmd, "Search");
-// A default below 0 means that the flag is not given; its value is 0 or more.
+// A default below 0 means that the flag is not given; the flag itself takes 0 or more.
 #define EGRAPH_OPTION(type, name, initial, low, high, readers, help)                     \
   _Generic(search->name, double                                                          \
            : add_real, uint64_t                                                          \

@@ -52,7 +52,7 @@ typedef struct cost_flags {
   uint32_t threads; // threads of the executor; 0: 1
 } cost_flags;
 
-/// One call of egraph_optimize. It passes only the groups that a flag asks for.
+/// One call of egraph_optimize. It passes only structs of options that a flag asks for.
 typedef struct optimize_flags {
   egraph_search search;
   rule_flags rules;
@@ -80,8 +80,8 @@ typedef struct optimize_session {
 } optimize_session;
 
 void optimize_flags_init(optimize_flags *flags);
-/// Add flags to a command: of rules; of costs; of the search; or all of these and those
-/// of the output, which every optimizing command has.
+/// Add flags to a command: flags of rules; of costs; of the search; or all of these and
+/// the flags of the output, which every optimizing command has.
 void add_rule_flags(command *cmd, rule_flags *flags);
 void add_cost_flags(command *cmd, cost_flags *flags);
 void add_search_flags(command *cmd, egraph_search *search);
@@ -93,9 +93,9 @@ egraph_status load_rules(bool builtin, bool trust, const char *const *files, siz
                          egraph_rules **out);
 /// Loads a model; prints a note on standard error when it has no outputs.
 egraph_status load_model(const char *path, const load_flags *flags, egraph_graph **out);
-/// True when the call needs a plan, not a graph for one device of this host.
+/// True when the call needs a plan (devices, training), not a graph for one device.
 bool optimize_flags_plan(const optimize_flags *flags);
-/// Loads the model (NULL: none), rules and database. Call optimize_close in every case.
+/// Loads the model (NULL: none), rules and costs. Call optimize_close in every case.
 egraph_status optimize_load(const optimize_flags *flags, const char *model,
                             optimize_session *out);
 /// Optimizes the loaded model.

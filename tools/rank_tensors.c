@@ -49,7 +49,7 @@ bool rank_tensors_allocate(const rank_run *r, egraph_tensor *tensors, uint32_t c
   return true;
 }
 
-/// Fills a weight with its first values: from the checkpoint, from the model, or drawn.
+/// Fills a trained weight with first values: of checkpoint or model, or drawn.
 static void fill_carried(rank_run *r, uint32_t index) {
   const char *name = r->input_names[index];
   const egraph_tensor *tensor = &r->inputs[index];

@@ -60,14 +60,14 @@ typedef struct rank_run {
 
 /// Reads the graph of the plan; r->inputs and r->outputs then have types but no data.
 egraph_status rank_run_describe(rank_run *r);
-/// Draws or reads inputs, allocates outputs. *out_read is false when a file of the user
-/// could not be read (already reported).
+/// Draws or reads the inputs of a run, allocates its outputs. *out_read is false when a
+/// file of the user could not be read (already reported).
 egraph_status rank_run_fill(rank_run *r, bool *out_read);
 /// Frees all that a run owns.
 void rank_run_close(rank_run *r);
 /// Returns the index of an input; -1: there is no input of that name.
 int32_t rank_run_find_input(const rank_run *r, const char *name);
-/// True when an input is an output of the previous step.
+/// True when an input of a step is an output of the previous step.
 bool rank_run_carries(const rank_run *r, uint32_t input);
 /// Sets the input "step" of the optimizer, if there is one.
 void rank_run_count_step(const rank_run *r, double number);
@@ -94,12 +94,12 @@ bool rank_run_write_files(const rank_run *r);
 /// each. (trained_weights.c)
 void rank_run_print_weights(const rank_run *r);
 
-/// Opens the check before a verified run. (run_alone.c)
+/// Opens the comparison with one device (--verify) before a run. (run_alone.c)
 egraph_status rank_run_open_check(rank_run *r);
 /// Compares a step of training with one device, and stores its results for the check of
 /// the next step. False: stop; r->check_status is the reason.
 bool rank_run_check_step(rank_run *r, uint32_t step);
-/// Verifies a run that is no training, after its end; fills r->verdict.
+/// Verifies a run without training after its end; sets r->verdict.
 egraph_status rank_run_verify(rank_run *r);
 
 /// True when a plan will run: the path is a plan, or a model runs on ranks. (run_ranks.c)

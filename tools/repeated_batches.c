@@ -47,7 +47,8 @@ static bool is_same_work(const egraph_simulation_task *x,
          x->stream == y->stream && x->bytes == y->bytes;
 }
 
-/// Returns how much later the next micro-batch does the same tasks; NAN if they differ.
+/// Returns how many seconds later the next micro-batch does the same tasks; NAN if their
+/// tasks differ.
 static double delay_of_next(const batches *b, uint32_t batch) {
   uint32_t count = b->begin[batch + 1] - b->begin[batch];
   double delay = NAN;

@@ -16,8 +16,8 @@ typedef struct repeated_batches {
 } repeated_batches;
 
 /// Finds no micro-batches in a step of at most 20,000 tasks. In a longer step it finds
-/// the longest run of micro-batches that do the same tasks at equal distances, without
-/// two at each end. False: there is not enough memory.
+/// the longest run of consecutive micro-batches that do the same tasks at equal distances
+/// in time, less two at each end. False: there is not enough memory.
 bool repeated_batches_find(const egraph_simulation *simulation, repeated_batches *out);
 bool repeated_batches_have(const repeated_batches *out, uint32_t micro_batch);
 bool repeated_batches_have_time(const repeated_batches *out, double seconds);

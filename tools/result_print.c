@@ -28,7 +28,7 @@ static void explanation_json(const egraph_result *result) {
   }
 }
 
-/// Writes the figures of a search by another algorithm.
+/// Writes the figures of a search by a published algorithm, as JSON.
 static void search_json(const egraph_report *r) {
   JSON_OBJECT("search", JSON("algorithm", r->algorithm),
               JSON("graphs_visited", r->graphs_visited),
@@ -156,7 +156,7 @@ static void print_open_dims(const egraph_graph *graph) {
   }
 }
 
-/// Prints notes on measurements, if there are any.
+/// Prints notes on the measurements of operators, if there are any.
 static void print_measuring(const egraph_report *r) {
   if (r->measured_again != 0 || !r->is_order_clear)
     printf("measured    %u again, because they decide; %s\n", r->measured_again,
@@ -174,8 +174,9 @@ static bool is_unpriced(const egraph_report *r) {
   return strcmp(r->status, "nothing is priced") == 0;
 }
 
-/// Prints the operators without a price, the gaps of their estimate, and that egraph run
-/// refuses them.
+/// Prints the operators without a price, whose cost is estimated from bytes, the
+/// values and loops that this estimate counts too low, and that egraph run refuses
+/// such operators.
 static void print_unpriced(const egraph_result *result) {
   const egraph_report *r = egraph_result_report(result);
   const char *name;
@@ -231,7 +232,7 @@ static void print_rounds_time(const egraph_report *r) {
       r->total_seconds);
 }
 
-/// Prints the figures of a search by another algorithm.
+/// Prints the figures of a search by a published algorithm.
 static void print_algorithm(const egraph_report *r) {
   printf("proven      nothing: search %s looks at single graphs\n", r->algorithm);
   printf("search      %s: %s, %" PRIu64 " graphs visited, %" PRIu64 " queued, %" PRIu64
@@ -380,7 +381,7 @@ static void print_overlap(const optimize_session *session) {
   printf("; plans simulated: %u\n", r->overlap_plans);
 }
 
-/// Prints the work of another algorithm, and by how much its plan exceeds memory.
+/// Prints the work of a published algorithm, and by how much its plan exceeds memory.
 static void print_searched(const optimize_session *session) {
   const egraph_report *r = egraph_result_report(session->result);
   if (r->algorithm == NULL) {

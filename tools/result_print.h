@@ -5,13 +5,13 @@
 
 #include "tools/plan_files.h"
 
-/// Prints the result for one device; JSON: the keys of `optimize --json`. `explains`:
-/// also the rule that made each operator.
+/// Prints an optimized graph for one device; JSON: the keys of `optimize --json`.
+/// `explains`: also prints the rule that made each operator.
 void print_graph_json(const optimize_session *session, bool explains);
 void print_graph_text(const optimize_session *session);
 
-/// Prints the result for a plan. `certificate` is the file of its proof; NULL: none
-/// was requested.
+/// Prints the plan that a search found. `certificate` is the file of its proof; NULL:
+/// none was requested.
 egraph_status print_plan_json(const optimize_session *session, const char *certificate);
 egraph_status print_plan_text(const optimize_session *session, const plan_view *view,
                               const char *certificate);

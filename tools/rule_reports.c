@@ -7,7 +7,7 @@
 #include "tools/console.h"
 #include "tools/tensor_files.h"
 
-/// Counts of one report, shared by its callbacks.
+/// Counts of one report on rules, shared by its callbacks.
 typedef struct report {
   rule_request *request;
   uint32_t all, proved, written;

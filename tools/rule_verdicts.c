@@ -10,7 +10,7 @@
 #include "tools/console.h"
 #include "tools/lists.h"
 
-/// Results about a rule that were found before it is verified.
+/// Results about a rule that were found before it is verified: a proof, a guard.
 typedef struct finding {
   char *rule, *guard; // guard: for a rule that does not hold; NULL: none was found
   bool is_proved;
@@ -25,7 +25,7 @@ typedef struct verdicts {
 
 // ---- proofs and guards ----------------------------------------------------------------
 
-/// Finds the row of a rule; NULL: there is none.
+/// Finds the earlier results about a rule; NULL: there are none.
 static finding *find_row(const verdicts *all, const char *rule) {
   for (size_t i = 0; i < all->count; i++)
     if (strcmp(all->rows[i].rule, rule) == 0) return &all->rows[i];
@@ -80,7 +80,7 @@ static const char *reason_of(const egraph_rule_class *class) {
   return class->reason != NULL ? class->reason : "not drawn";
 }
 
-/// Prints classes without an instance, one line for each reason.
+/// Prints the instance classes in which a rule was not compared, a line per reason.
 static void print_missing(const egraph_rule_evidence *evidence) {
   const egraph_rule_class *classes = evidence->classes;
   for (uint32_t i = 0; i < evidence->class_count; i++) {

@@ -18,7 +18,7 @@
 
 static const char STEP_NAME[] = "egraph.step";
 
-/// True for tensors that a checkpoint contains. Sums of gradients are left out: they are
+/// True for inputs that a checkpoint contains. Sums of gradients are left out: they are
 /// zeros at the start of each step.
 static bool is_kept(const rank_run *r, uint32_t input) {
   bool is_sum =
@@ -179,7 +179,7 @@ bool rank_run_open_files(rank_run *r) {
 
 // ---- what a run leaves ----------------------------------------------------------
 
-/// Adds the weights, and with `states` the optimizer states, as the last step left them.
+/// Adds weights, and with `states` optimizer states, to arrays, as after the last step.
 static egraph_status collect(const rank_run *r, bool states, egraph_arrays *out) {
   const egraph_tensor *last = r->outputs + (size_t)(r->rows - 1) * r->output_count;
   for (uint32_t o = 0; o < r->output_count; o++)

@@ -81,8 +81,8 @@ static int64_t size_in_plan(const egraph_graph *step, const egraph_dim *dim) {
   return is_there ? type.dims[dim->axis] : 0;
 }
 
-/// Takes from the model constants that it computes from open dimensions, at the plan's
-/// sizes.
+/// Reads from the model the constants that depend on the sizes of open dimensions, at the
+/// plan's sizes.
 static egraph_status take_sized_weights(rank_run *r) {
   const egraph_graph *step = egraph_plan_graph(r->plan);
   uint32_t count = egraph_graph_open_dims(r->model);
@@ -101,13 +101,13 @@ static egraph_status take_sized_weights(rank_run *r) {
   return egraph_plan_take_weights(r->plan, sized);
 }
 
-/// Unties the weights that the flags name in a model to be trained.
+/// Separates the shared weights that the flags name in a model to be trained.
 static egraph_status untie_trained(rank_run *r, egraph_graph **inout) {
   r->is_untied = training_flags_untie(&r->flags->training);
   return untie_model(&r->flags->training, inout);
 }
 
-/// Loads the model of --weights, with its weights tied or untied as in the plan.
+/// Loads the model of --weights; operators share its weights, or not, as in the plan.
 static egraph_status open_weights(rank_run *r, bool is_plan) {
   const run_flags *flags = r->flags;
   EG_TRY(load_model(flags->weights, &flags->load, &r->model));
@@ -280,7 +280,7 @@ static bool print_verdict(const rank_run *r) {
 
 // ---- the command ----------------------------------------------------------------
 
-/// Ends output that has begun. Ctrl-C is no failure of a rank.
+/// Ends the command after output has begun. Ctrl-C is no failure of a rank.
 static int end_early(const rank_run *r, egraph_status status) {
   bool has_begun = r->rank == 0 && r->done != 0;
   if (has_begun) print_time(r);

@@ -39,7 +39,7 @@ const char *const issue_names[] = {[EGRAPH_ISSUE_AHEAD_4] = "ahead-4",
 
 // ---- figures ----------------------------------------------------------------------
 
-/// Writes one line for all devices, because all do the same.
+/// Writes one line for all devices, because all devices do the same.
 static void write_devices(const simulated_plan *s, const egraph_simulation_info *info) {
   const egraph_simulation *simulation = s->simulation;
   json_open("devices", '[');
@@ -128,7 +128,7 @@ static bool report_no_memory(const char *path) {
   return complain("%s: there is not enough memory for it", path);
 }
 
-/// Writes an event for micro-batches that repeat the one before, on a line of its own.
+/// Writes an event for omitted micro-batches that repeat another one, on its own line.
 static void write_left_out_event(const repeated_batches *left, uint32_t row) {
   char name[96];
   (void)snprintf(name, sizeof name, "micro-batches %u to %u repeat the one before",
@@ -202,7 +202,7 @@ static uint32_t text_number(const text_table *table, const char *text) {
   return (uint32_t)(found - table->texts);
 }
 
-/// Writes [name, what, axis, phase, micro-batch, stream, start, seconds, bytes,
+/// Writes a task as [name, what, axis, phase, micro-batch, stream, start, seconds, bytes,
 /// critical], which keeps the page of a large plan small.
 static void write_task(const text_table *texts, const egraph_simulation_task *task) {
   json_open(NULL, '[');

@@ -26,7 +26,7 @@ static egraph_status replace_by_untied(const egraph_training *training,
 }
 
 egraph_status untie_model(const training_flags *flags, egraph_graph **inout) {
-  // The frozen patterns may match names of the model before it is untied.
+  // The patterns of frozen weights may match names from before weights are separated.
   egraph_training training = training_of(flags);
   if (flags->untie) return replace_by_untied(&training, EVERYTHING, 1, inout);
   if (flags->untie_only.count == 0) return EGRAPH_OK;
@@ -97,7 +97,7 @@ static bool has_input(const egraph_graph *step, const char *name) {
          egraph_value_kind_of(step, value) == EGRAPH_VALUE_INPUT;
 }
 
-/// True when a step trains a weight that only the untied model has.
+/// True when a training step has a weight that only the model without shared weights has.
 static bool needs_untied(const egraph_graph *step, const egraph_graph *model,
                          const egraph_graph *untied) {
   for (uint32_t i = 0; i < egraph_graph_info_of(untied).weights; i++) {

@@ -48,7 +48,7 @@ static bool is_float(egraph_dtype dtype) {
          dtype == EGRAPH_BFLOAT16;
 }
 
-/// Notes the trained weights of a plan without a model, which gives no reasons.
+/// Lists the trained weights of a plan without a model; a plan gives no reasons.
 static void note_plan(weight_list *list) {
   const rank_run *r = list->run;
   for (uint32_t i = 0; i < r->input_count; i++) {
@@ -73,7 +73,7 @@ static bool same_why(const weight_row *a, const weight_row *b) {
          (a->why != NULL && b->why != NULL && strcmp(a->why, b->why) == 0);
 }
 
-/// Prints all rows with the same reason as row `first`.
+/// Prints all weights with the same reason for not being trained as row `first`.
 static void print_reason(const weight_list *list, size_t first) {
   size_t count = 0;
   for (size_t i = first; i < list->rest_count; i++) {
@@ -120,7 +120,7 @@ egraph_status print_trained(const egraph_graph *model, const egraph_training *tr
   return print_list(&list, status, false);
 }
 
-/// Prints how many weights have no values of their own and are random.
+/// Prints how many weights have no values in a file and are drawn at random.
 static void print_drawn(const rank_run *r) {
   uint64_t drawn = (uint64_t)r->drawn + egraph_graph_info_of(r->graph).absent_weights;
   if (r->flags->json)

@@ -43,8 +43,9 @@ typedef struct chain_stage {
   uint32_t operand; // index in the chain's operands; NO_OPERAND: `row` has the parameters
 } chain_stage;
 
-// Tensor 0 of the nest is the result, tensor 1 the operand that enters the chain (of the
-// same type), then the other operands. Loops from `outer` on are the inner loop.
+// A chain of pointwise operators. Tensor 0 of the loop nest is the result, tensor 1 the
+// operand that enters the chain (of the same type), then the other operands. Loops from
+// number `outer` on are the inner loop.
 typedef struct chain {
   chain_stage stages[MAX_STAGES];
   uint32_t stage_count;
@@ -92,8 +93,8 @@ static bool add_unary(chain *c, const eg_node_spec *spec) {
   return add_chain_stage(c, (chain_stage){.row = row, .operand = NO_OPERAND});
 }
 
-/// Adds an operator of two operands. Padding channels must stay zero, so the other
-/// operand must have them, and div is refused.
+/// Adds an operator of two operands to the chain. The channels that pad a blocked format
+/// must stay zero, so the other operand must have them, and div is refused.
 static bool add_binary(chain *c, const eg_node_spec *spec, uint32_t place,
                        uint32_t first) {
   const eg_type *other = &spec->inputs[1 - place];
@@ -127,7 +128,7 @@ static bool add_batch_norm(chain *c, const eg_node_spec *spec, uint32_t index) {
          add_chain_stage(c, (chain_stage){.op = EG_OP_ADD, .operand = operand + 1});
 }
 
-/// Adds softmax of rows of the last dimension, which fit a block.
+/// Adds to the chain a softmax of rows (last dimension), which must fit a block.
 static bool add_softmax(chain *c, const eg_node_spec *spec) {
   uint32_t axis = eg_axis_of(&c->type, eg_attr_at(spec->attrs, EG_A_SOFTMAX_AXIS)->i);
   if (c->type.layout.format != EG_FORMAT_PLAIN || axis + 1 != c->type.rank ||
@@ -138,7 +139,8 @@ static bool add_softmax(chain *c, const eg_node_spec *spec) {
       c, (chain_stage){.row = eg_softmax_row_of(c->period), .operand = NO_OPERAND});
 }
 
-/// Adds a node. `place`: the operand that the chain passes; `is_head`: the first node.
+/// Adds a node to the chain. `place`: the number of the operand whose value comes from
+/// the node before; `is_head`: it is the first node.
 static bool add_chain_node(chain *c, const eg_node_spec *spec, uint32_t place,
                            bool is_head) {
   eg_op op = (eg_op)spec->attrs->op;
@@ -158,8 +160,8 @@ static bool add_chain_node(chain *c, const eg_node_spec *spec, uint32_t place,
 
 // ---- loops --------------------------------------------------------------------------
 
-/// Finds how an operand varies along the loops from `outer` on; false: in an
-/// unsupported way.
+/// Finds how an operand varies along the inner loop (the loops from number `outer` on):
+/// like the result, as one element, or as a repeated row; false: in another way.
 static bool find_kind(const eg_loop_nest *nest, uint32_t tensor, uint32_t outer,
                       operand_kind *out, int64_t *out_period) {
   const int64_t *dense = nest->strides[0], *strides = nest->strides[tensor];
@@ -175,8 +177,9 @@ static bool find_kind(const eg_loop_nest *nest, uint32_t tensor, uint32_t outer,
   return *out != OPERAND_REPEATED || *out_period <= BLOCK;
 }
 
-/// Sets the kinds of all operands; the inner loop consists of the loops from `outer` on.
-/// Each length of a repeated row must divide the next longer one, so that blocks fit all.
+/// Finds for all operands of the chain how they vary along the inner loop, which consists
+/// of the loops from number `outer` on. Each length of a repeated row must divide the
+/// next longer one, so that blocks of elements fit all.
 static bool set_kinds(chain *c, uint32_t outer) {
   assert(outer <= c->nest.rank);
   int64_t period, common = c->period, inner = 1;
@@ -250,7 +253,7 @@ typedef struct chain_run {
   int64_t blocks, step;
 } chain_run;
 
-// A thread's data for its current row.
+// The data of a thread for its current row (run of the inner loop).
 typedef struct chain_row {
   int64_t index;
   const float *operands[MAX_OPERANDS]; // elements that belong to the row's first element
@@ -268,7 +271,7 @@ static int64_t period_of(const chain *c, uint32_t operand) {
   return period;
 }
 
-/// Finds the operands of a row of the inner loop.
+/// Finds the elements of each operand for row number `index` of the inner loop.
 static void enter_row(const chain_run *run, int64_t index, chain_row *row) {
   const chain *c = run->chain;
   int64_t places[EG_MAX_LOOPS], rest = index;
@@ -316,7 +319,7 @@ static void run_block(const chain *c, chain_row *row, int64_t at, int64_t count,
   }
 }
 
-/// Runs blocks [begin, end), counted over all rows.
+/// Runs the chain on blocks of elements number [begin, end), counted over all rows.
 static void run_blocks(const chain_run *run, int64_t begin, int64_t end, chain_row *row) {
   const chain *c = run->chain;
   const float *x = run->addresses[1];
@@ -366,7 +369,8 @@ typedef struct fold_payload {
   double epsilon;
 } fold_payload;
 
-// Computes s and t; addresses: s, t, scale, shift, mean, variance.
+// Computes scale s and shift t of a batch normalization, x s + t; addresses: s, t, scale,
+// shift, mean, variance.
 static egraph_status fold_statistics(const void *payload, void *const *addresses) {
   const fold_payload *fold = payload;
   float *s = addresses[0], *t = addresses[1];
@@ -427,7 +431,7 @@ egraph_status eg_cpu_chain_spec(eg_arena *arena, const eg_compile_request *reque
   return EGRAPH_OK;
 }
 
-/// Finds an operand that the result may overwrite. It may be any operand of the result's
+/// Finds an operand that the chain's result may overwrite: any operand of the result's
 /// type, because an element is read before it is written.
 static void find_overlay(eg_cpu_builder *builder, const chain *c) {
   if (eg_cpu_may_overlay(builder, c->head)) {

@@ -14,10 +14,10 @@
 
 #include "exec/cpu/cpu_builder.h"
 
-/// True when one pass can run the node of a request and all its linked nodes.
+/// True when one pass over the elements can run a request's node and its linked nodes.
 bool eg_cpu_chain_fits(const eg_compile_request *request);
-/// Makes one node that has the operands of all nodes of a chain. The functions of a
-/// family read types and weights from it.
+/// Makes one node spec that has the operands of all nodes of a chain; functions that
+/// compile operators read types and weights from it.
 egraph_status eg_cpu_chain_spec(eg_arena *arena, const eg_compile_request *request,
                                 eg_node_spec *out);
 /// Appends the pass; builder->spec is the node that eg_cpu_chain_spec made. Fails with

@@ -112,10 +112,10 @@ static eg_conv_algorithm algorithm_of(const eg_node_spec *spec) {
   return (eg_conv_algorithm)eg_attr_at(spec->attrs, EG_A_CONV_ALGORITHM)->i;
 }
 
-// Decides whether the result overwrites z in place. A kernel that computes the result
-// again needs z unchanged; then the result has its own memory: 0.70 ms instead of 0.63 on
-// 64x56x56 -> 256 in nChw16c. In nhwc, oneDNN then takes another kernel (0.92 ms instead
-// of 0.70); there the activation is a separate pass (0.82 ms).
+// Decides whether the result overwrites the addend z in place. A kernel that computes the
+// result again needs z unchanged; then the result has its own memory: 0.70 ms instead of
+// 0.63 on 64x56x56 -> 256 in nChw16c. In nhwc, oneDNN then takes another kernel (0.92 ms
+// instead of 0.70); there the activation is a separate pass (0.82 ms).
 static egraph_status choose_sum(eg_cpu_builder *builder, eg_fused_plan *plan,
                                 eg_fused_choice *choice) {
   choice->sums = plan->has_z && eg_cpu_may_overlay(builder, EG_FUSED_Z);
@@ -210,7 +210,7 @@ static bool fits_grouped(const eg_node_spec *spec, const eg_image_conv *conv) {
          eg_spec_is_weight(spec, EG_FUSED_W) && eg_grouped_fits(conv);
 }
 
-/// Appends the convolution on one of egraph's kernels, and the passes after it.
+/// Appends the convolution on one of egraph's kernels, and passes for the rest.
 static egraph_status add_own(eg_cpu_builder *builder, const eg_fused_plan *plan,
                              eg_image_conv *conv) {
   static const uint32_t operands[] = {EG_FUSED_X, EG_FUSED_W, EG_FUSED_BIAS, EG_FUSED_Z};

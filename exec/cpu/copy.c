@@ -47,7 +47,7 @@ static void copy_elements(const copy_payload *p, char *to, const char *from,
     memcpy(to + i * p->to_stride, from + i * p->from_stride, element);
 }
 
-// A position in the nest of rows.
+// A position in the loop nest over the rows of a copy.
 typedef struct copy_cursor {
   int64_t index[EG_MAX_LOOPS];
   char *to;
@@ -67,7 +67,7 @@ static void enter_row(const copy_payload *p, int64_t row, void *const *addresses
   }
 }
 
-/// Advances to the next row, if there is one.
+/// Advances to the next row of the copy, if there is one.
 static void advance_cursor(const eg_loop_nest *nest, copy_cursor *inout) {
   for (uint32_t d = nest->rank; d-- > 0;) {
     inout->to += nest->strides[0][d];
@@ -84,7 +84,7 @@ typedef struct copy_work {
   void *const *addresses;
 } copy_work;
 
-/// Copies pieces [begin, end), counted over all rows.
+/// Copies pieces of rows number [begin, end), counted over all rows.
 static void copy_pieces(const void *user, int64_t begin, int64_t end) {
   const copy_work *work = user;
   const copy_payload *p = work->payload;
@@ -109,7 +109,7 @@ static egraph_status copy_run(const void *payload, void *const *addresses) {
   return EGRAPH_OK;
 }
 
-/// Cuts the copy into pieces and parts.
+/// Cuts the rows of a copy into pieces, and divides the pieces into parts for threads.
 static void cut_copy(copy_payload *p) {
   int64_t bytes = (int64_t)p->element, rows = 1;
   for (uint32_t d = 0; d < p->outer.rank; d++)
@@ -207,8 +207,8 @@ static bool axis_loop(const eg_type *type, uint32_t axis, uint32_t *out_loop,
   return type->dims[1] % block == 0;
 }
 
-// Copies between `part` (dense) and the region of `whole` that begins at `start` on
-// the axis.
+// Copies between `part` (dense) and the elements of `whole` that begin at `start` on the
+// axis of a concatenation or split.
 static egraph_status add_part(eg_cpu_builder *builder, const eg_type *whole,
                               eg_place whole_place, const eg_type *part,
                               eg_place part_place, uint32_t axis, int64_t start,
@@ -238,7 +238,7 @@ static bool same_storage(const eg_type *a, const eg_type *b) {
   return a->dtype == b->dtype && a->layout.format == b->layout.format;
 }
 
-/// Copies all parts along the axis of the node into its result, or out of its operand.
+/// Copies parts along the node's axis into its result (concat) or out of it (split).
 static egraph_status add_parts(eg_cpu_builder *builder, bool to_whole) {
   const eg_node_spec *spec = builder->spec;
   const eg_type *whole = to_whole ? &spec->results[0] : &spec->inputs[0];

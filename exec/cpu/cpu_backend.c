@@ -27,7 +27,7 @@ typedef struct cpu_program {
   uint32_t threads; // threads for which kernels are generated
 } cpu_program;
 
-// A stage of a launch, with the addresses of its memory.
+// A stage of a launch (a primitive or function), with the addresses of its memory.
 typedef struct bound_stage {
   const eg_stage *stage;
   void **addresses;
@@ -263,8 +263,8 @@ static void take_builder(cpu_program *program, const eg_cpu_builder *builder) {
                            : builder->other_scratch_bytes};
 }
 
-/// Compiles a request through the operator's family. Fails with EGRAPH_E_UNSUPPORTED when
-/// the family has no kernel.
+/// Compiles a request by the function for its operator. Fails with EGRAPH_E_UNSUPPORTED
+/// when this has no kernel.
 static egraph_status create_program(egraph_allocator alloc, dnnl_engine_t engine,
                                     dnnl_stream_t stream,
                                     const eg_compile_request *request, eg_program **out) {
@@ -302,7 +302,8 @@ static egraph_status create_program(egraph_allocator alloc, dnnl_engine_t engine
 
 // ---- back-end -----------------------------------------------------------------------
 
-// The state of the calling thread before kernels were generated or run on it.
+// Settings of the calling thread (team, signals, floating-point environment) before
+// kernels were generated or run on it.
 typedef struct kernel_scope {
   eg_team *team;      // team for parallel regions; NULL: the runtime's threads
   uint32_t threads;   // threads of the runtime; 0: unknown
@@ -364,9 +365,9 @@ static egraph_status cpu_describe(const eg_backend *base, eg_text *out) {
       KERNELS_REVISION, threads, threads == 1 ? "" : "s", runtime);
 }
 
-// Returns the formats that are worth considering. Measured (exec/cpu/MEASURED.md): on
-// convolutions nhwc and the block of the vector width are equally fast, the other block
-// is slower everywhere, row-major is half as fast.
+// Returns the memory formats that are worth considering. Measured (exec/cpu/MEASURED.md):
+// on convolutions nhwc and the block of the vector width are equally fast, the other
+// block is slower everywhere, row-major is half as fast.
 static uint32_t cpu_formats(const eg_backend *backend) {
   (void)backend;
   bool wide = ((unsigned)dnnl_get_effective_cpu_isa() &

@@ -40,7 +40,7 @@ typedef struct eg_place {
   size_t offset; // bytes
 } eg_place;
 
-/// One argument of a primitive: DNNL_ARG_*, its place and its format.
+/// An argument of a oneDNN primitive: DNNL_ARG_*, its memory and its format.
 typedef struct eg_stage_arg {
   int name;
   eg_place place;
@@ -49,8 +49,8 @@ typedef struct eg_stage_arg {
 
 enum { EG_MAX_STAGE_ARGS = 8 };
 
-/// One of egraph's functions as a stage; `addresses` are in the order of the places that
-/// were given when the stage was added.
+/// One of egraph's functions as a stage of a program; `addresses` are in the order of the
+/// operands, results or scratch memory that were listed when the stage was added.
 typedef egraph_status (*eg_stage_function)(const void *payload, void *const *addresses);
 
 typedef struct eg_stage {
@@ -91,32 +91,32 @@ static inline eg_place eg_place_operand(uint32_t index) {
 static inline eg_place eg_place_result(uint32_t index) {
   return (eg_place){.kind = EG_PLACE_RESULT, .index = index};
 }
-/// Reserves scratch memory for the run of this node.
+/// Reserves scratch memory for a launch of this node.
 eg_place eg_cpu_scratch(eg_cpu_builder *builder, size_t bytes);
-/// Reserves a constant, which a stage of `prepare` must write.
+/// Reserves memory for a constant, which a stage of the list `prepare` must write.
 egraph_status eg_cpu_constant(eg_cpu_builder *builder, size_t bytes, eg_place *out);
-/// Returns the place of operand `index` for a stage of `run`. A weight that is read this
-/// way is kept after `prepare`.
+/// Returns operand `index` as memory that a stage of the list `run` reads. A weight that
+/// is read in this way stays in memory after `prepare`.
 eg_place eg_cpu_read(eg_cpu_builder *builder, uint32_t index);
 /// True when result 0 may overwrite operand `index`, which has as many bytes.
 bool eg_cpu_may_overlay(const eg_cpu_builder *builder, uint32_t index);
 
-/// Appends a primitive to builder->run or builder->prepare.
+/// Appends a oneDNN primitive to the list builder->run or builder->prepare.
 egraph_status eg_cpu_add_primitive(eg_cpu_builder *builder, eg_stage_list *list,
                                    const_dnnl_primitive_desc_t desc,
                                    const eg_stage_arg *args, uint32_t count);
-/// Appends a function; `payload` must lie in builder->arena.
+/// Appends one of egraph's functions as a stage; `payload` must lie in builder->arena.
 egraph_status eg_cpu_add_function(eg_cpu_builder *builder, eg_stage_list *list,
                                   eg_stage_function function, const void *payload,
                                   const eg_place *places, uint32_t count);
 
-/// Finds the place where operand `index` can be read in the form `want`: the operand
-/// itself when `have` equals `want`, otherwise a constant (weights) or scratch memory
-/// (data) that a reorder fills.
+/// Finds the memory where operand `index` can be read in the format `want`: the operand
+/// itself when its format `have` equals `want`, otherwise a constant (weights) or scratch
+/// memory (data) that a reorder fills.
 egraph_status eg_cpu_read_as(eg_cpu_builder *builder, uint32_t index,
                              const_dnnl_memory_desc_t have, const_dnnl_memory_desc_t want,
                              eg_place *out);
-/// Appends a reorder (a copy between two descriptions of one shape) to a list.
+/// Appends a reorder (a copy between two memory formats) to a list of stages.
 egraph_status eg_cpu_add_reorder(eg_cpu_builder *builder, eg_stage_list *list,
                                  eg_place from, const_dnnl_memory_desc_t from_desc,
                                  eg_place to, const_dnnl_memory_desc_t to_desc);
@@ -125,10 +125,10 @@ egraph_status eg_cpu_add_reorder(eg_cpu_builder *builder, eg_stage_list *list,
 /// appended. These stages find the operands as `run` did (so nothing overlays operands
 /// that they read), and the results of `run`.
 void eg_cpu_exchange_lists(eg_cpu_builder *builder);
-/// Appends the reference kernel of the node to builder->run.
+/// Appends the reference kernel of the node to the list builder->run.
 egraph_status eg_cpu_add_reference(eg_cpu_builder *builder);
 
-/// Fails with EGRAPH_E_UNSUPPORTED and "operator: why".
+/// Fails with EGRAPH_E_UNSUPPORTED and the message "operator: why".
 egraph_status eg_cpu_refuse(const eg_cpu_builder *builder, const char *why);
 
 /// Makes the attributes that all primitives of this back-end have: the caller provides

@@ -37,10 +37,10 @@ egraph_status eg_dnnl_desc(eg_descs *descs, const eg_type *type,
 /// Makes a row-major float32 descriptor of the given shape.
 egraph_status eg_dnnl_desc_dims(eg_descs *descs, uint32_t rank, const int64_t *dims,
                                 const_dnnl_memory_desc_t *out);
-/// Makes a float32 descriptor with strides in elements.
+/// Makes a float32 memory descriptor with strides in elements.
 egraph_status eg_dnnl_desc_strided(eg_descs *descs, uint32_t rank, const int64_t *dims,
                                    const int64_t *strides, const_dnnl_memory_desc_t *out);
-/// Makes a float32 descriptor of a shape, with which a primitive chooses the format.
+/// Makes a float32 memory descriptor of a shape whose format a primitive chooses.
 egraph_status eg_dnnl_desc_any(eg_descs *descs, uint32_t rank, const int64_t *dims,
                                const_dnnl_memory_desc_t *out);
 egraph_status eg_dnnl_desc_copy(eg_descs *descs, const_dnnl_memory_desc_t desc,

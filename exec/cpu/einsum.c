@@ -55,7 +55,7 @@ static matrix matrix_of(const eg_einsum_nest *nest, uint32_t tensor,
   return m;
 }
 
-/// Sets result = a b: a has the rows, b the columns.
+/// Sets result = a b in the plan of a product: a has the rows, b the columns.
 static void set_factors(einsum_plan *plan, uint32_t a, const eg_einsum_group *rows,
                         uint32_t b, const eg_einsum_group *columns) {
   const eg_einsum_group *summed = &plan->groups->summed;
@@ -64,7 +64,8 @@ static void set_factors(einsum_plan *plan, uint32_t a, const eg_einsum_group *ro
   plan->of[B] = matrix_of(plan->nest, b, summed, columns);
 }
 
-/// Describes a matrix by batch, rows, columns; is_any: the kernel chooses the format.
+/// Describes a matrix of the product by batch, rows and columns; is_any: the kernel
+/// chooses the format.
 static egraph_status describe_matrix(eg_descs *descs, const einsum_plan *plan,
                                      const matrix *m, bool is_any,
                                      const_dnnl_memory_desc_t *out) {
@@ -110,7 +111,7 @@ static egraph_status create(eg_cpu_builder *builder, einsum_plan *plan,
   return eg_dnnl_own(descs, made, *out, "einsum");
 }
 
-/// Describes a tensor with its labels as dimensions, both as stored and as packed.
+/// Describes a tensor by its labels as dimensions, as stored and as packed.
 static egraph_status describe_packing(eg_descs *descs, const einsum_plan *plan,
                                       const matrix *m, const_dnnl_memory_desc_t *lying,
                                       const_dnnl_memory_desc_t *packed) {
@@ -128,7 +129,7 @@ static egraph_status describe_packing(eg_descs *descs, const einsum_plan *plan,
   return eg_dnnl_desc_strided(descs, count, dims, strides, packed);
 }
 
-/// Finds where the primitive reads factor `t`, and updates the factor's descriptor.
+/// Finds the memory where factor `t` of the product is read; updates its descriptor.
 static egraph_status read_matrix(eg_cpu_builder *builder, einsum_plan *plan, uint32_t t,
                                  const_dnnl_primitive_desc_t primitive, eg_place *out) {
   const matrix *m = &plan->of[t];

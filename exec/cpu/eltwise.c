@@ -73,7 +73,7 @@ static const simple_row simple_rows[] = {
     {EG_OP_HARD_SWISH, {dnnl_eltwise_hardswish, 1.0f / 6, 0.5f}},
 };
 
-/// Finds the chain of a unary operator; false when oneDNN has none.
+/// Finds the oneDNN functions that compute a unary operator; false when oneDNN has none.
 static bool chain_of_op(const eg_attrs *attrs, eg_eltwise_chain *out) {
   eg_op op = (eg_op)attrs->op;
   for (size_t i = 0; i < sizeof simple_rows / sizeof simple_rows[0]; i++)
@@ -102,7 +102,7 @@ static bool chain_of_op(const eg_attrs *attrs, eg_eltwise_chain *out) {
   return true;
 }
 
-/// Appends the chain to post-ops.
+/// Appends pointwise functions to the post-ops of a primitive.
 static egraph_status append_chain(dnnl_post_ops_t post_ops,
                                   const eg_eltwise_chain *chain) {
   for (uint32_t i = 0; i < chain->count; i++)
@@ -185,7 +185,7 @@ bool eg_eltwise_has_loop(const eg_eltwise_chain *chain) {
          eg_eltwise_is_slow(chain);
 }
 
-// Returns egraph's loop of a step.
+// Returns egraph's loop that computes one pointwise function.
 static eg_row loop_of_step(const eg_eltwise *step) {
   eg_op op = step->alg == dnnl_eltwise_gelu_erf ? EG_OP_GELU
              : step->alg == dnnl_eltwise_relu   ? EG_OP_RELU
@@ -283,7 +283,7 @@ static bool repeats(const eg_loop_nest *nest, uint32_t tensor) {
   return false;
 }
 
-// Describes a tensor of the nest: repeated dimensions have length 1.
+// Describes a tensor of the loop nest to oneDNN: repeated dimensions have length 1.
 static egraph_status nest_desc(eg_descs *descs, const eg_loop_nest *nest, uint32_t tensor,
                                const_dnnl_memory_desc_t *out) {
   int64_t dims[EG_MAX_LOOPS], strides[EG_MAX_LOOPS];
@@ -314,8 +314,8 @@ static egraph_status describe_binary(eg_cpu_builder *builder, dnnl_alg_kind_t al
   return eg_dnnl_own(&builder->descs, made, out->primitive, "binary");
 }
 
-// Copies a repeated tensor to `to`, dense like the result; the nest then has the
-// copy's strides.
+// Copies a tensor that repeats along some dimensions to `to`, dense like the result; the
+// loop nest then has the copy's strides.
 static egraph_status expand_repeats(eg_cpu_builder *builder, eg_loop_nest *nest,
                                     uint32_t tensor, eg_place from, eg_place to) {
   eg_loop_nest copy = *nest;

@@ -13,7 +13,7 @@ typedef struct eg_eltwise {
 
 enum { EG_MAX_ELTWISE_CHAIN = 3 };
 
-/// One to three functions, applied in order; count 0: no function.
+/// One to three pointwise functions, applied in order; count 0: no function.
 typedef struct eg_eltwise_chain {
   eg_eltwise step[EG_MAX_ELTWISE_CHAIN];
   uint32_t count;
@@ -29,29 +29,33 @@ bool eg_eltwise_loses_infinities(const eg_eltwise_chain *chain);
 /// True when egraph's loop (pointwise.h) is faster than oneDNN's kernel; fusing such a
 /// function costs more than a separate pass.
 bool eg_eltwise_is_slow(const eg_eltwise_chain *chain);
-/// True when a separate pass runs egraph's loop, for one of the three reasons above.
+/// True when a separate pass must run egraph's loop: oneDNN's function loses NaN or
+/// infinities, or is slower.
 bool eg_eltwise_has_loop(const eg_eltwise_chain *chain);
-/// True when f(0) is 0, as padding channels demand.
+/// True when f(0) is 0 for the functions together: the channels that pad a blocked format
+/// must stay 0.
 bool eg_eltwise_keeps_zero(const eg_eltwise_chain *chain);
-/// Appends a stage that applies the chain to `elements` floats; `to` may be `from`.
+/// Appends a stage that applies the functions to `elements` floats; `to` may be `from`.
 egraph_status eg_cpu_add_eltwise(eg_cpu_builder *builder, const eg_eltwise_chain *chain,
                                  int64_t elements, eg_place from, eg_place to);
-/// Makes attributes (with scratchpads of the caller) that have the chain as post-ops.
+/// Makes attributes of a primitive (with scratchpads of the caller) that have the
+/// pointwise functions as post-ops.
 egraph_status eg_cpu_attr_with_chain(const eg_eltwise_chain *chain,
                                      dnnl_primitive_attr_t *out);
 /// Makes attributes of a fused operator. An addend in the format `z` (NULL: none) is
-/// added by a binary post-op or, with `sums`, lies in the result; then the chain follows.
+/// added by a binary post-op or, with `sums`, lies in the result's memory before; then
+/// the pointwise functions follow.
 egraph_status eg_cpu_attr_with_epilogue(const_dnnl_memory_desc_t z, bool sums,
                                         const eg_eltwise_chain *chain,
                                         dnnl_primitive_attr_t *out);
 
-/// Takes a relu or a clip out of the chain and returns its bounds, for a kernel that
-/// clips; for any other chain the bounds are infinite.
+/// Removes a relu or a clip from the list of functions and returns its bounds, for a
+/// kernel that clips; for any other list the bounds are infinite.
 void eg_eltwise_take_clip(eg_eltwise_chain *chain, float *out_low, float *out_high);
 
 // ---- binary operators ---------------------------------------------------------------
 
-/// A float32 tensor and its place.
+/// A float32 tensor and the memory where a stage finds it.
 typedef struct eg_placed {
   eg_place place;
   const eg_type *type;

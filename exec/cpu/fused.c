@@ -52,7 +52,7 @@ egraph_status eg_fused_choose(eg_cpu_builder *builder, const eg_fused_plan *plan
 
 // ---- stages ---------------------------------------------------------------------------
 
-/// Appends the primitive; when `adds_z` is true, it gets z as an operand.
+/// Appends the oneDNN primitive; when `adds_z` is true, it reads the addend z.
 static egraph_status add_kernel(eg_cpu_builder *builder, const eg_fused_plan *plan,
                                 const_dnnl_primitive_desc_t primitive, eg_place weights,
                                 bool adds_z) {
@@ -69,7 +69,7 @@ static egraph_status add_kernel(eg_cpu_builder *builder, const eg_fused_plan *pl
   return eg_cpu_add_primitive(builder, &builder->run, primitive, args, count);
 }
 
-/// Appends the passes for the operations that the primitive did not include.
+/// Appends passes for bias, addend z and activation that the primitive lacks.
 static egraph_status add_passes(eg_cpu_builder *builder, const eg_fused_plan *plan,
                                 bool is_fused) {
   eg_epilogue epilogue = {.act = plan->act_pass.count != 0 || is_fused ? plan->act_pass

@@ -13,7 +13,7 @@
 /// The operands, which convolutions and matrix products number alike.
 enum { EG_FUSED_X, EG_FUSED_W, EG_FUSED_BIAS, EG_FUSED_Z };
 
-/// The common first part of the plans of convolutions and of matrix products.
+/// The first members of the plans of convolutions and of matrix products.
 typedef struct eg_fused_plan {
   const char *op; // for messages
   /// Describes the kernel for the given weights and attributes.
@@ -29,7 +29,7 @@ typedef struct eg_fused_plan {
   eg_eltwise_chain act_pass; // activation that needs a separate pass
 } eg_fused_plan;
 
-/// The primitives chosen for a plan.
+/// The oneDNN primitives chosen for a convolution or matrix product.
 typedef struct eg_fused_choice {
   dnnl_primitive_desc_t primitive;
   dnnl_primitive_desc_t again; // without post-ops, for the same weights; NULL: none
@@ -37,15 +37,15 @@ typedef struct eg_fused_choice {
   bool sums;                   // the result overwrites z in place
 } eg_fused_choice;
 
-/// Describes the kernel with all post-ops; when `sums` is true, z lies in the result's
-/// memory before the kernel runs.
+/// Describes the primitive with bias, addend z and activation as post-ops; when `sums` is
+/// true, z lies in the result's memory before the kernel runs.
 egraph_status eg_fused_describe(eg_cpu_builder *builder, const eg_fused_plan *plan,
                                 bool sums, dnnl_primitive_desc_t *out);
-/// Chooses the primitives. On entry, *inout says whether post-ops are allowed (is_fused),
-/// and whether the result may overwrite z in place (sums).
+/// Chooses the oneDNN primitives. On entry, *inout says whether post-ops are allowed
+/// (is_fused), and whether the result may overwrite the addend z in place (sums).
 egraph_status eg_fused_choose(eg_cpu_builder *builder, const eg_fused_plan *plan,
                               eg_fused_choice *inout);
-/// Appends the stages of a choice.
+/// Appends stages of the chosen primitives, and passes for operations they lack.
 egraph_status eg_cpu_add_fused(eg_cpu_builder *builder, const eg_fused_plan *plan,
                                const eg_fused_choice *choice);
 

@@ -34,7 +34,7 @@ bool eg_grouped_fits(const eg_image_conv *conv) {
          conv->strides[1] <= EG_MOST_STRIDE;
 }
 
-/// Returns how many elements along an axis `results` neighbouring results read.
+/// Returns how many elements of x along an axis `results` neighbouring results read.
 static int64_t extent_of(const eg_image_conv *conv, int axis, int64_t results) {
   assert(results > 0);
   return (results - 1) * conv->strides[axis] +
@@ -62,7 +62,7 @@ static grouped_plan plan_groups(const eg_image_conv *conv) {
 
 // ---- weights ------------------------------------------------------------------------
 
-/// Packs the weights from a block of channels to a block of results: [tap,
+/// Packs the weights from a block of input channels to a block of result channels: [tap,
 /// channel, result].
 static float *pack_block(const grouped_plan *p, const float *w, float *to) {
   int64_t taps = p->conv.kernel[0] * p->conv.kernel[1];
@@ -95,7 +95,8 @@ static egraph_status pack_groups(const void *payload, void *const *addresses) {
 
 // ---- a band -------------------------------------------------------------------------
 
-// A run. Addresses: result, x, packed weights, bands of threads; then bias and z, if any.
+// A run of a grouped convolution. Addresses: result, x, packed weights, bands of threads;
+// then bias and z, if any.
 typedef struct grouped_run {
   const grouped_plan *plan;
   const float *x, *packed, *bias, *z;
@@ -110,7 +111,8 @@ typedef struct grouped_band {
   float *padded;
 } grouped_band;
 
-/// Returns the row of x at which the band begins; it may lie in the padding.
+/// Returns the row of x at which a band (the rows that a thread copies with padding)
+/// begins; it may lie in the padding.
 static int64_t first_row(const grouped_plan *p, const grouped_band *band) {
   return band->row * p->conv.strides[0] - p->conv.top;
 }
@@ -131,8 +133,8 @@ static void pad_row(const grouped_plan *p, const float *from, float *to) {
   set_zeros(to + end, p->line - end);
 }
 
-/// Copies a band; columns of the padding become zeros, rows of the padding are skipped
-/// and never read.
+/// Copies a band of rows of x; columns of the padding become zeros, rows of the padding
+/// are skipped and never read.
 static void pad_band(const grouped_run *run, const grouped_band *band) {
   const grouped_plan *p = run->plan;
   int64_t first = first_row(p, band), rows = extent_of(&p->conv, 0, band->rows);
@@ -160,7 +162,7 @@ static void leave_padding_out(const grouped_plan *p, int64_t column, eg_pixels *
     t->taps--;
 }
 
-/// Computes row `row` of the band, for the channels of block number `block`.
+/// Computes row `row` of a band of result rows, for the channels of block number `block`.
 static void run_row(const grouped_run *run, const grouped_band *band, int64_t row,
                     int64_t block) {
   const grouped_plan *p = run->plan;

@@ -33,7 +33,8 @@ typedef struct eg_image_conv {
 // The algorithm takes 36 multiplications for 16 results instead of 144. A chunk of
 // patches stays in the cache from step to step.
 
-/// False where vectors differ from blocks, or channels do not fill the blocks.
+/// True when a vector has as many elements as a block has channels, and the channels of x
+/// and of the result fill their blocks.
 bool eg_winograd_fits(const eg_image_conv *conv);
 /// Appends the convolution of operands x, w, bias and z; w is a weight. z may lie in the
 /// memory of the result.
@@ -49,7 +50,8 @@ egraph_status eg_cpu_add_winograd(eg_cpu_builder *builder, const eg_image_conv *
 //
 // A band of rows of x is first copied with its padding, so that all pixels are alike.
 
-/// False where vectors differ from blocks, or a group does not fill the blocks.
+/// True when egraph's kernel can run: a vector has as many elements as a block has
+/// channels, and each group has few channels, which fill its blocks.
 bool eg_grouped_fits(const eg_image_conv *conv);
 /// Appends the convolution of operands x, w, bias and z; w is a weight. z may lie in the
 /// memory of the result.

@@ -27,7 +27,8 @@ typedef struct eg_omp_runtime {
 bool eg_omp_find(eg_omp_runtime *out);
 /// Finds a function among the loaded objects; `out` points to a function pointer.
 bool eg_function_find(const char *name, void *out);
-/// True when oneDNN's regions can run on teams: eg_cpu_use_own_threads has succeeded.
+/// True when oneDNN's parallel regions can run on egraph's teams of threads:
+/// eg_cpu_use_own_threads has succeeded.
 bool eg_omp_takes_teams(void);
 /// From now on, parallel regions of the calling thread run on `team`, or, if it is NULL,
 /// on the runtime's threads. Returns the previous team.
@@ -63,15 +64,16 @@ typedef struct eg_parts {
   atomic_llong taken[EG_MAX_SHARES];
 } eg_parts;
 
-/// Returns the number of units in a part of `whole`, at most `most`; where there are
-/// several parts, all threads get equally many.
+/// Returns the number of units in one part of a loop over `whole` units, at most `most`;
+/// where there are several parts, all threads get equally many.
 int64_t eg_parts_size(int64_t whole, int64_t most, uint32_t threads);
-/// Calls body(argument), which takes parts from `parts`, on at most `threads` threads.
+/// Calls body(argument) on at most `threads` threads; the calls divide `count` parts of a
+/// loop among themselves by taking them from `parts`.
 void eg_parts_run(eg_parts *parts, int64_t count, void (*body)(void *), void *argument,
                   uint32_t threads);
-/// Returns the share with which the calling thread begins. Call it in the body.
+/// Returns the share (range of parts) with which the calling thread begins; for the body.
 uint32_t eg_parts_enter(eg_parts *parts);
-/// Takes the next part; *share may become another thread's share. False: none is left.
+/// Takes the next part; *share may become another thread's. False: no part is left.
 bool eg_parts_take(eg_parts *parts, uint32_t *share, int64_t *out);
 /// Calls body(user, begin, end) for ranges of `step` units (the last may be shorter) that
 /// cover [0, whole), on at most `threads` threads.
@@ -94,8 +96,8 @@ void eg_parts_each(int64_t whole, int64_t step, uint32_t threads,
 bool eg_invalid_flag_works(uint32_t threads);
 /// Clears the flag on the threads of the calling thread's parallel regions.
 void eg_invalid_flag_clear(uint32_t threads);
-/// True when one of those threads has raised the cleared flag, or when this cannot
-/// be known.
+/// True when one of the threads of the calling thread's parallel regions has raised the
+/// cleared flag, or when this cannot be known.
 bool eg_invalid_flag_is_up(uint32_t threads);
 
 #endif

@@ -27,9 +27,9 @@ uint32_t eg_stored_dims(const eg_type *type, int64_t *out_dims, uint32_t *out_lo
 /// Sets up loops over the elements of `type` as it is stored; strides[0] are the strides
 /// of `type`. For a blocked format the loops include padding channels.
 void eg_loop_nest_init(eg_loop_nest *nest, const eg_type *type);
-/// Sets strides[tensor] for an operand that broadcasts to `type`, the type given to
-/// eg_loop_nest_init. False when strides cannot express this: the formats differ, or
-/// padding channels would be read beyond a plain operand.
+/// Sets strides[tensor] for an operand that broadcasts to `type`, over which the loops of
+/// the nest run. False when strides cannot express this: the formats differ, or padding
+/// channels would be read beyond a plain operand.
 bool eg_loop_nest_add(eg_loop_nest *nest, const eg_type *type, uint32_t tensor,
                       const eg_type *operand);
 /// Drops loops of one step and merges neighbouring loops that are contiguous in tensors

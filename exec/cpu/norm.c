@@ -136,7 +136,7 @@ static int64_t chunks_of(const column_plan *p) {
 }
 
 /// Describes all columns of a block. Where columns are few, elements of several
-/// neighbours on the axis form one row, so that loops are long.
+/// neighbours on the softmax axis form one row, so that loops are long.
 static eg_columns whole_columns(const column_plan *p) {
   enum { LONG = 64 };
   int64_t joined = (LONG + p->inner - 1) / p->inner;
@@ -176,8 +176,8 @@ static egraph_status run_columns(const void *payload, void *const *addresses) {
   return EGRAPH_OK;
 }
 
-/// Returns the number of columns of a part: their elements fit the cache, and fill at
-/// least a cache line of each row.
+/// Returns the number of columns that a thread takes at once: their elements fit the
+/// cache, and fill at least a cache line of each row.
 static int64_t chunk_of(const column_plan *p) {
   enum { CACHED = 1 << 16, LINE = 16 };
   int64_t chunk = CACHED / p->axis / LINE * LINE;

@@ -40,7 +40,7 @@ static struct link_map *map_of(void *address) {
   return dladdr1(address, &info, &map, RTLD_DL_LINKMAP) != 0 ? map : NULL;
 }
 
-// Returns an absolute address: some systems have addresses relative to the object here.
+// Returns an absolute address: some systems store addresses relative to the object.
 static const void *absolute(const struct link_map *map, ElfW(Addr) address) {
   if (address < map->l_addr) address += map->l_addr;
   const void *out;
@@ -72,7 +72,7 @@ static uint32_t symbol_index(const ElfW(Rela) * relocation) {
 #endif
 }
 
-/// Finds the entry of a function. Returns NULL when the object does not import it.
+/// Finds a function in the object's table of addresses; NULL: it is not imported.
 static void *find_entry(const object *o, const char *name) {
   for (unsigned t = 0; t < 2; t++)
     for (size_t i = 0; i < o->bytes[t] / sizeof **o->tables; i++) {
@@ -138,7 +138,7 @@ static bool replace_imports(void *inside, const import *imports, unsigned count)
   if (map == NULL || !read_object(map, &o)) return false;
   if (find_entry(&o, imports[0].name) == NULL || !stay_loaded(imports[0].function))
     return false;
-  // The first function comes last, because it decides whether the others are replaced.
+  // The first function comes last: replacing it decides whether the others are replaced.
   for (unsigned i = count; i-- > 0;) {
     void *entry = find_entry(&o, imports[i].name);
     if (entry != NULL && !write_entry(entry, imports[i].function)) return false;
@@ -155,7 +155,7 @@ typedef struct omp_calls {
   int (*max_threads)(void), (*threads)(void), (*thread)(void), (*in_parallel)(void);
 } omp_calls;
 
-/// Returns the runtime's functions; filled before oneDNN calls ours.
+/// Returns the OpenMP runtime's functions; filled before oneDNN calls egraph's.
 static omp_calls *runtime_calls(void) {
   static omp_calls calls;
   return &calls;

@@ -57,7 +57,7 @@ static int64_t depth_at(const eg_panels *p, int64_t from) {
   return eg_lesser(p->depth - from, p->block);
 }
 
-/// Returns where a panel begins, in the block of rows that starts at `from`.
+/// Returns the packed index at which a panel begins, in the rows of b from `from` on.
 static int64_t packed_at(const eg_panels *p, int64_t from, int64_t panel) {
   return p->set->vector *
          (from * p->vectors + depth_at(p, from) * first_vector(p, panel));
@@ -78,13 +78,13 @@ int64_t eg_panels_place(const eg_panels *p, int64_t row, int64_t column) {
 
 // ---- the product --------------------------------------------------------------------
 
-/// Multiplies rows [begin, end) by a panel, for the block of depth that starts at `from`.
+/// Multiplies rows [begin, end) of a by a panel of b, for the rows of b from `from` on.
 static void run_panel(const eg_panels *p, const eg_panel_operands *o, int64_t begin,
                       int64_t end, int64_t from, int64_t panel) {
   int64_t first = first_vector(p, panel), width = first_vector(p, panel + 1) - first;
   int64_t depth = depth_at(p, from), column = first * p->set->vector;
   int64_t tiles = eg_quotient_up(end - begin, p->set->heights[width - 1]);
-  // lines of the next panel that each tile prefetches in four steps
+  // cache lines of the next panel of b that each tile prefetches in four steps
   enum { CACHE_LINE = 64, MOST_LINES = 4 };
   int64_t bytes = 4 * width * p->set->vector * (int64_t)sizeof(float);
   const float *b = o->packed + packed_at(p, from, panel);
@@ -158,13 +158,13 @@ static egraph_status pad_bias(const void *payload, void *const *addresses) {
   return EGRAPH_OK;
 }
 
-// A product that runs. The addresses are: c, a, packed b; then padded bias and z, if any.
+// A matrix product. The addresses are: c, a, packed b; then padded bias and z, if any.
 typedef struct panel_work {
   const panel_plan *plan;
   eg_panel_operands operands;
 } panel_work;
 
-/// Computes parts [begin, end): each is a chunk of rows times a group of panels.
+/// Computes parts [begin, end) of a product: a chunk of rows times a group of panels.
 static void run_panel_parts(const void *user, int64_t begin, int64_t end) {
   const panel_work *work = user;
   const panel_plan *p = work->plan;
@@ -196,8 +196,8 @@ static egraph_status run_panels(const void *payload, void *const *addresses) {
   return EGRAPH_OK;
 }
 
-/// Divides the work: threads get rows of c where b is small, otherwise columns of c, so
-/// that only one thread reads each number of b.
+/// Divides a product among threads: they get rows of c where b is small, otherwise
+/// columns of c, so that only one thread reads each number of b.
 static void divide(panel_plan *p) {
   const eg_panel_product *product = &p->product;
   int64_t wanted = p->threads <= 1 ? 1 : 2 * (int64_t)p->threads;

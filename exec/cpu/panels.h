@@ -21,7 +21,7 @@
 #include "exec/cpu/cpu_builder.h"
 #include "exec/cpu/tiles.h"
 
-/// How a matrix of `depth` x `columns` is packed.
+/// How a matrix of `depth` x `columns` is packed into panels of columns.
 typedef struct eg_panels {
   const eg_tile_set *set;
   int64_t depth, columns;
@@ -39,7 +39,7 @@ typedef struct eg_panel_operands {
   float low, high; // bounds of the clip; infinite: none
 } eg_panel_operands;
 
-/// A product that an operator computes.
+/// A product of a tensor and a constant matrix that an operator computes.
 typedef struct eg_panel_product {
   int64_t rows, depth, columns;
   int64_t b_row, b_column; // strides of b before packing
@@ -47,7 +47,7 @@ typedef struct eg_panel_product {
   float low, high;
 } eg_panel_product;
 
-/// False where the processor has no such kernel (tiles.h).
+/// True when the processor has vectors for which egraph has a product kernel (tiles.h).
 bool eg_panels_work(void);
 eg_panels eg_panels_of(int64_t depth, int64_t columns);
 /// Returns the packing for products of at most `rows` rows; few rows allow wider panels.
@@ -55,7 +55,7 @@ eg_panels eg_panels_of_rows(int64_t depth, int64_t columns, int64_t rows);
 /// Returns the number of elements of the packed matrix, including columns of zeros that
 /// fill the last vector of a row.
 int64_t eg_panels_elements(const eg_panels *p);
-/// Returns the place of a matrix element in the packed matrix.
+/// Returns the index, in the packed matrix, of the element at a row and a column.
 int64_t eg_panels_place(const eg_panels *p, int64_t row, int64_t column);
 /// Computes rows [begin, end) of c in the columns of panels [first, last).
 void eg_panels_multiply(const eg_panels *p, const eg_panel_operands *operands,

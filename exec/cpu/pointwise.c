@@ -252,7 +252,8 @@ static EG_INLINE int64_t columns_at(const eg_columns *c, int64_t row) {
   return row + 1 < c->rows ? c->width : c->last;
 }
 
-/// Joins the places of a row that belong to one column: all get their sum or maximum.
+/// Adds up, or takes the maximum of, the elements of a row that belong to one logical
+/// column: all of them get the result.
 static EG_INLINE void join_columns(const eg_columns *c, float *values, bool adds) {
   for (int64_t i = c->period; i < c->width; i++) {
     float *first = values + i % c->period;
@@ -386,7 +387,7 @@ static EG_INLINE void gru_cell_of(const eg_cell *cell, bool is_linear) {
 static EG_INLINE void gru_cell(const eg_cell *cell) { gru_cell_of(cell, false); }
 static EG_INLINE void linear_cell(const eg_cell *cell) { gru_cell_of(cell, true); }
 
-// Each row: kind of cell, function.
+// Each row: kind of recurrent cell, function.
 #define EG_CELL_LIST(X)                                                                  \
   X(RNN, rnn_cell)                                                                       \
   X(LSTM, lstm_cell)                                                                     \
@@ -511,7 +512,7 @@ typedef struct shared_row {
   float *y;
 } shared_row;
 
-/// Computes lines [begin, end) of the row; the last line may be shorter.
+/// Computes cache lines [begin, end) of the array; the last line may be shorter.
 static void run_row_lines(const void *user, int64_t begin, int64_t end) {
   const shared_row *s = user;
   const row_payload *p = s->payload;

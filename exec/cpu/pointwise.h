@@ -15,19 +15,19 @@ typedef void (*eg_row_function)(const float *x, const float *operand, float *y,
 /// Returns the loop of a unary operator for this processor, or NULL. Its `operand` points
 /// to the operator's attributes, if it has any.
 eg_row_function eg_row_function_of(eg_op op);
-/// A loop whose operand is constant: at most two numbers.
+/// A loop over elements whose second operand is constant: at most two numbers.
 typedef struct eg_row {
   eg_row_function function;
   float parameters[2];
 } eg_row;
-/// Returns the row of a unary operator and its attributes; `function` NULL: there
+/// Returns the loop of a unary operator with its attributes; `function` NULL: there
 /// is none.
 eg_row eg_row_of(const eg_attrs *attrs);
-/// True when f(0) is 0, as padding channels demand.
+/// True when f(0) is 0: the channels that pad a blocked format must stay 0.
 bool eg_row_keeps_zero(const eg_row *row);
 /// Returns the loop of add, sub, mul or div for this processor, or NULL. x is operand
-/// `place` of the operator (0 or 1). The loop's `operand` is the other one: one element
-/// for each of x, or (is_one) one for all.
+/// number `place` of the operator (0 or 1). The loop's `operand` is the other one: one
+/// element for each of x, or (is_one) one for all.
 eg_row_function eg_binary_row_of(eg_op op, uint32_t place, bool is_one);
 /// Returns a loop that computes softmax of rows of `length` elements, at most 2^24; the
 /// number of elements that it runs over must be a multiple of `length`.
@@ -43,7 +43,7 @@ typedef struct eg_columns {
 } eg_columns;
 /// Computes y = softmax, or its logarithm, of each column of x. For softmax y may be x.
 typedef void (*eg_column_function)(const float *x, float *y, const eg_columns *columns);
-/// Returns the loop for this processor.
+/// Returns this processor's loop for softmax (is_log: its logarithm) of columns.
 eg_column_function eg_softmax_columns_of(bool is_log);
 
 /// Units of a recurrent layer, for one step of one sequence. `sums` has the sums of all
@@ -65,10 +65,10 @@ typedef enum eg_cell_kind {
   EG_CELL_GRU_LINEAR    // reset multiplies the last gate's terms of h
 } eg_cell_kind;
 typedef void (*eg_cell_function)(const eg_cell *cell);
-/// Returns the loop for this processor, with sigmoid and tanh.
+/// Returns this processor's loop for a step of a recurrent cell, with sigmoid and tanh.
 eg_cell_function eg_cell_function_of(eg_cell_kind kind);
 
-/// Appends a stage that applies the row to `count` floats.
+/// Appends a stage that applies the loop to `count` floats.
 egraph_status eg_cpu_add_row(eg_cpu_builder *builder, const eg_row *row, int64_t count,
                              eg_place from, eg_place to);
 

@@ -35,9 +35,9 @@ static void find_types(const eg_node_spec *spec, const eg_type **out_large,
   *out_small = is_gradient ? &spec->inputs[spec->input_count - 1] : &spec->results[0];
 }
 
-// Fills the windows. oneDNN requires the padding that makes its size formula exact, so
-// the end padding is recomputed from the shapes (ceil_mode lengthens it, a remainder
-// shortens it).
+// Fills the windows of a pooling. oneDNN requires the padding that makes its size formula
+// exact, so the end padding is recomputed from the shapes (ceil_mode lengthens it, a
+// remainder shortens it).
 static egraph_status window_of(const eg_node_spec *spec, pool_window *out) {
   const eg_attrs *attrs = spec->attrs;
   bool is_max = attrs->op == EG_OP_MAX_POOL || attrs->op == EG_OP_MAX_POOL_GRAD;
@@ -101,7 +101,8 @@ static egraph_status look_at(const void *payload, void *const *addresses) {
   return EGRAPH_OK;
 }
 
-/// Adds a pass that looks at `count` floats.
+/// Adds a pass that raises the invalid flag when one of `count` floats is NaN, or
+/// (for_nan is false) the lowest number.
 static egraph_status add_look(eg_cpu_builder *builder, bool for_nan, eg_place place,
                               int64_t count) {
   assert(count >= 0);
@@ -111,10 +112,10 @@ static egraph_status add_look(eg_cpu_builder *builder, bool for_nan, eg_place pl
   return eg_cpu_add_function(builder, &builder->run, look_at, look, &place, 1);
 }
 
-// Adds the stages that compute again. oneDNN returns the lowest number as the maximum of
-// negative infinities, so one of egraph's passes raises the invalid flag for that number.
-// Generated kernels raise the flag where they lose NaN; other kernels may not, so a pass
-// searches for NaN.
+// Adds the stages that compute maxima again where NaN was lost. oneDNN returns the lowest
+// number as the maximum of negative infinities, so one of egraph's passes raises the
+// invalid flag for that number. Generated kernels raise the flag where they lose NaN;
+// other kernels may not, so a pass searches for NaN.
 static egraph_status add_again(eg_cpu_builder *builder, eg_place maxima, int64_t count) {
   EG_TRY(add_look(builder, false, maxima, count));
   eg_cpu_exchange_lists(builder);
@@ -235,7 +236,7 @@ static egraph_status describe_gradient(eg_cpu_builder *builder, gradient *g) {
   return eg_dnnl_own(descs, made, g->backward, "gradient of pooling");
 }
 
-/// Finds where an operand can be read in the format of the kernels.
+/// Finds the memory in which an operand can be read in the format of the kernels.
 static egraph_status read_operand(eg_cpu_builder *builder, uint32_t index,
                                   const_dnnl_memory_desc_t want, eg_place *out) {
   const_dnnl_memory_desc_t have;
@@ -243,7 +244,7 @@ static egraph_status read_operand(eg_cpu_builder *builder, uint32_t index,
   return eg_cpu_read_as(builder, index, have, want, out);
 }
 
-/// Adds the forward pass of maxima; *out is the record of places that the pass writes.
+/// Adds the forward pass of max-pooling; *out has the position of each maximum.
 static egraph_status add_forward(eg_cpu_builder *builder, const gradient *g,
                                  const_dnnl_memory_desc_t left, eg_place *out) {
   eg_place x, maxima = eg_cpu_scratch(builder, eg_type_bytes(&g->cotangent));

@@ -34,7 +34,7 @@ enum {
   WORTH_WAITING = 1 << 16 // least elements of R in a slice: waits take microseconds
 };
 
-/// The offsets of the parts of a slice's weights.
+/// The offsets of the packed weights of a slice (some units of a recurrent layer).
 typedef struct slice_parts {
   int64_t w, r, last, bias, last_bias, all;
 } slice_parts;
@@ -53,7 +53,8 @@ typedef struct recurrent_plan {
   uint32_t threads;
 } recurrent_plan;
 
-/// Returns the number of gates to whose sums the first product of a step adds R h.
+/// Returns the number of gates to whose sums the first product of a step adds R h
+/// (recurrent weights times state).
 static int64_t first_gates(const recurrent_plan *p) {
   return p->is_linear || p->has_reset ? 2 : p->layer.gates;
 }
@@ -94,7 +95,7 @@ static void choose_cell(recurrent_plan *p, const eg_attrs *attrs) {
   p->reset = eg_cell_function_of(EG_CELL_GRU_RESET);
 }
 
-/// Divides the sequences into chunks, or the units into slices.
+/// Divides the sequences into chunks, or the units of a layer into slices, for threads.
 static void divide(recurrent_plan *p) {
   enum { LINE = 16 };
   const eg_recurrent *layer = &p->layer;
@@ -113,7 +114,7 @@ static void divide(recurrent_plan *p) {
   p->steps = eg_quotient_up(layer->steps, eg_quotient_up(layer->steps, p->steps));
 }
 
-/// Returns the elements of a row, filled up to whole vectors.
+/// Returns the elements of a row of packed columns, filled up to whole vectors.
 static int64_t padded(const eg_panels *panels) {
   return panels->vectors * panels->set->vector;
 }
@@ -148,7 +149,7 @@ static recurrent_plan plan_layer(const eg_attrs *attrs, const eg_recurrent *laye
 
 // ---- weights ------------------------------------------------------------------------
 
-/// Packs gates [gate, gate + count) of a slice: rows of `matrix` become columns.
+/// Packs the weights of gates [gate, gate + count) for a slice of the units.
 static void pack_gates(const recurrent_plan *p, const eg_panels *panels, int64_t slice,
                        int64_t gate, int64_t count, const float *matrix, float *to) {
   for (int64_t g = 0; g < count; g++)
@@ -213,13 +214,13 @@ typedef struct recurrent_run {
   atomic_uint ended;                // number of slices that have ended the phase
 } recurrent_run;
 
-/// The sequences, or the units, that a thread computes step by step.
+/// The sequences, or the slice of units, that a thread computes step by step.
 typedef struct recurrent_part {
   int64_t direction, slice;
   int64_t begin, end; // sequences
 } recurrent_part;
 
-/// The addresses of the rows of sequences: the first row, and the step to the next.
+/// Where the rows of several sequences are: the first row, and the distance to the next.
 typedef struct rows_at {
   int64_t begin, stride;
 } rows_at;
@@ -247,13 +248,13 @@ static int64_t time_of(const recurrent_plan *p, int64_t direction, int64_t step)
   return p->reverses || direction == 1 ? p->layer.steps - 1 - step : step;
 }
 
-/// Returns the lowest time index of the block.
+/// Returns the lowest time index of the current block of steps.
 static int64_t block_time(const recurrent_run *run, int64_t direction) {
   int64_t begin = time_of(run->plan, direction, run->first);
   return eg_lesser(begin, time_of(run->plan, direction, run->first + run->count - 1));
 }
 
-/// Returns the rows of sums at a time index; they are in the order of the rows of x.
+/// Returns the rows of gate sums at a time index; they are in the order of the rows of x.
 static rows_at sum_rows(const recurrent_run *run, int64_t t, int64_t direction,
                         int64_t sequence) {
   const recurrent_plan *p = run->plan;
@@ -264,7 +265,7 @@ static rows_at sum_rows(const recurrent_run *run, int64_t t, int64_t direction,
                    l->is_batch_first ? run->count * p->row : p->row};
 }
 
-/// Computes the products with x, for a group of panels of a slice.
+/// Computes the products of x and W, for a group of panels of columns of a slice.
 static void project(const recurrent_run *run, int64_t part) {
   const recurrent_plan *p = run->plan;
   const eg_recurrent *l = &p->layer;
@@ -329,7 +330,7 @@ static recurrent_step step_at(const recurrent_run *run, const recurrent_part *pa
   return s;
 }
 
-/// Adds R h to the sums.
+/// Adds R h (recurrent weights times state) to the sums of the gates.
 static void add_recurrent_sums(const recurrent_plan *p, const recurrent_step *s) {
   eg_panel_operands operands = {.a = s->h,
                                 .packed = s->packed + p->parts.r,
@@ -342,7 +343,7 @@ static void add_recurrent_sums(const recurrent_plan *p, const recurrent_step *s)
   eg_panels_multiply(&p->r, &operands, 0, s->part->end - s->part->begin, 0, p->r.count);
 }
 
-/// Computes the last gate of gru: R h alone, or R (reset h) added to the sums.
+/// Computes the last gate of a GRU: R h alone, or R (reset h) added to the sums.
 static void add_last(const recurrent_plan *p, const recurrent_step *s) {
   eg_panel_operands operands = {.a = s->h,
                                 .packed = s->packed + p->parts.last,
@@ -381,7 +382,7 @@ static void run_cells(const recurrent_run *run, const recurrent_step *s,
   }
 }
 
-/// Returns the number of phases of a step; slices wait for each other between phases.
+/// Returns the phases of a time step; slices of units wait between phases.
 static uint32_t phases_of(const recurrent_plan *p) { return p->has_reset ? 2 : 1; }
 
 static void run_phase(const recurrent_run *run, const recurrent_part *part, int64_t step,
@@ -410,7 +411,7 @@ static recurrent_part part_at(const recurrent_plan *p, int64_t index) {
                           .end = batch * (chunk + 1) / p->chunks};
 }
 
-/// Runs parts that do not wait for each other, in any order.
+/// Runs chunks of sequences, which do not wait for each other, in any order.
 static void run_apart(const void *user, int64_t begin, int64_t end) {
   const recurrent_run *run = user;
   for (int64_t index = begin; index < end; index++) {
@@ -421,8 +422,8 @@ static void run_apart(const void *user, int64_t begin, int64_t end) {
   }
 }
 
-/// Runs slices phase by phase. A thread takes its own slice first, then slices that no
-/// thread has begun, so no thread waits for a thread without a processor.
+/// Runs slices of units phase by phase. A thread takes its own slice first, then slices
+/// that no thread has begun, so no thread waits for a thread without a processor.
 static void run_together(void *shared) {
   recurrent_run *run = shared;
   const recurrent_plan *p = run->plan;

@@ -16,7 +16,7 @@ typedef struct shape3 {
   int64_t outer, reduced, inner;
 } shape3;
 
-/// The dimensions that remain to be reduced, in stored order.
+/// The dimensions of a reduction that remain to be reduced, in stored order.
 typedef struct remainder {
   uint32_t rank;
   int64_t dims[EG_MAX_LOOPS];
@@ -38,8 +38,8 @@ static bool is_done(const remainder *left) {
   return true;
 }
 
-/// Makes one pass of the innermost group of neighbouring reduced dimensions; dimensions
-/// of length 1 are ignored.
+/// Splits off one pass: the innermost group of neighbouring reduced dimensions;
+/// dimensions of length 1 are ignored.
 static shape3 take_pass(remainder *inout) {
   assert(inout->rank != 0);
   shape3 pass = {1, 1, 1};
@@ -56,7 +56,7 @@ static shape3 take_pass(remainder *inout) {
   return pass;
 }
 
-/// A pass: its source, its target, and the factor of its result.
+/// A pass of a reduction: its source, its target, and the factor of its result.
 typedef struct reduction_pass {
   shape3 shape;
   eg_place from, to;

@@ -11,7 +11,7 @@
 #include "exec/cpu/kernel_threads.h"
 #include "ops/kernels.h"
 
-/// The taps of all positions: tap k of position i is element k * to + i.
+/// The taps (positions and weights) of results: tap k of position i is at k * to + i.
 typedef struct resize_pass {
   int64_t outer, from, to, inner;
   int64_t taps;
@@ -125,8 +125,8 @@ static egraph_status set_taps(eg_cpu_builder *builder, const eg_resize_axis *axi
   return EGRAPH_OK;
 }
 
-/// Makes the pass along dimension d. `dims` has the dimensions before the pass; the pass
-/// replaces dimension d by the result's.
+/// Makes the pass that resizes dimension d. `dims` has the dimensions before the pass;
+/// the pass replaces dimension d by the result's.
 static egraph_status new_pass(eg_cpu_builder *builder, uint32_t d, int64_t *dims,
                               resize_pass **out) {
   const eg_type *x = &builder->spec->inputs[0], *y = &builder->spec->results[0];

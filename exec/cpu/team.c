@@ -44,7 +44,7 @@ bool eg_team_piece_of_caller(eg_team_piece *out) {
 
 // ---- regions ----------------------------------------------------------------------
 
-/// Takes a piece that no thread has begun. False: no piece is left.
+/// Takes a piece of the region that no thread has begun. False: no piece is left.
 static bool take_piece(eg_team *team, eg_team_piece *out) {
   unsigned long long ticket = atomic_load(&team->ticket);
   do {
@@ -63,7 +63,7 @@ static void run_piece(const eg_team_piece *piece) {
   current = (eg_team_piece){0};
 }
 
-// Ends a piece. After the last piece `team` may describe another region.
+// Ends a piece of the region. After the last piece `team` may describe another region.
 static void end_piece(eg_team *team) {
   uint32_t region = atomic_load(&team->begun.value);
   if (atomic_fetch_sub(&team->left, 1) == 1) eg_gate_move(&team->ended, region, 1);
@@ -99,7 +99,8 @@ static void post(eg_team *team, void (*body)(void *), void *argument, uint32_t p
   eg_gate_move(&team->begun, region, pieces - 1);
 }
 
-// Copies the flag to the caller; raising it could trap, where the host enables traps.
+// Copies the floating-point flag to the caller; raising it could trap, where the host
+// enables traps.
 static void raise_flag(eg_team *team) {
   if (!atomic_exchange(&team->raised, false)) return;
   fexcept_t invalid;

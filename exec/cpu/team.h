@@ -31,14 +31,14 @@ uint32_t eg_team_size(const eg_team *team);
 /// floating-point flag "invalid operation", the flag is raised for the caller.
 void eg_team_run(eg_team *team, void (*body)(void *), void *argument, uint32_t pieces);
 
-/// The piece that the calling thread runs.
+/// The piece of a parallel region that the calling thread runs.
 typedef struct eg_team_piece {
   eg_team *team;
   uint32_t index, count;
 } eg_team_piece;
-/// Finds the piece of the calling thread; false outside of pieces.
+/// Finds the region's piece that the calling thread runs; false outside of pieces.
 bool eg_team_piece_of_caller(eg_team_piece *out);
-/// Called within a piece: waits until all pieces of the region have called it.
+/// Called within a piece of a region: waits until all its pieces have called it.
 void eg_team_barrier(void);
 
 #endif

@@ -48,7 +48,8 @@ typedef struct eg_patch {
 typedef void (*eg_patch_in)(const eg_patch *patch, const float *x, float *row,
                             int64_t matrix);
 
-/// What follows the sums: bias and z are added (NULL: none), then the result is clipped.
+/// What follows the sums of a convolution: bias and z are added (NULL: none), then the
+/// result is clipped.
 typedef struct eg_patch_rest {
   const float *bias, *z;
   float low, high;
@@ -87,7 +88,7 @@ typedef struct eg_tile_set {
 } eg_tile_set;
 
 extern const eg_tile_set eg_tiles_avx2, eg_tiles_avx512;
-/// Returns the sets for vectors that the processor has, the widest first; NULL: no more.
+/// Returns the loops for one width of vectors, the widest first; NULL: no more.
 const eg_tile_set *eg_tile_set_at(uint32_t index);
 
 #endif

@@ -93,7 +93,8 @@ static egraph_status pack_transformed(const void *payload, void *const *addresse
 
 // ---- a chunk ------------------------------------------------------------------------
 
-// A run. Addresses: result, x, packed weights, matrices, sums; then bias and z, if any.
+// A run of Winograd's algorithm. Addresses: result, x, packed weights, matrices, sums;
+// then bias and z, if any.
 typedef struct winograd_run {
   const winograd_plan *plan;
   const float *x, *packed, *bias, *z;

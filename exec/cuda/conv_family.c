@@ -91,9 +91,9 @@ static egraph_status make_plans(const eg_cuda_device *device, eg_conv_problem *p
   return eg_conv_plan_create(device->dnn, NULL, problem, &out->plan[1]);
 }
 
-/// Finds two blocks for the weights: one as they are stored, and one in the order of the
-/// data, which cuDNN reads or writes. Both are one place where the orders are equal;
-/// otherwise the second one is scratch memory.
+/// Finds two blocks of memory for the weights: one as they are stored, and one in the
+/// order of the data, which cuDNN reads or writes. Where the orders are equal, both are
+/// the same memory; otherwise the second block is scratch memory.
 static void place_weights(eg_cuda_builder *builder, const conv_shape *shape,
                           eg_block *out_own, eg_block *out_ordered) {
   const eg_type *w = shape->w;
@@ -215,7 +215,7 @@ static egraph_status add_bias(eg_cuda_builder *builder) {
   return eg_cuda_add_addend(builder, OPERAND_BIAS, &column);
 }
 
-/// Finds which tensors are the operands of an operator, and which is its result.
+/// Finds which tensors of a convolution are x, weight and y, and which is the result.
 static conv_shape shape_of(const eg_node_spec *spec, eg_conv_kind kind) {
   enum { RESULT = -1 };
   static const int tensors[][3] = {[EG_CONV_SMALL] = {RESULT, 0, 1},

@@ -7,7 +7,7 @@ enum { ID_X = 'x', ID_W = 'w', ID_Y = 'y', MOST_CONFIGS = 256, MOST_NOTES = 32 }
 
 typedef cudnnBackendDescriptor_t descriptor;
 
-/// All descriptors that are made on the way to a plan; they are released at the end.
+/// All cuDNN descriptors made on the way to a plan; they are released at the end.
 typedef struct conv_parts {
   descriptor x, w, y, conv, operation, graph, heuristics;
   descriptor configs[MOST_CONFIGS];

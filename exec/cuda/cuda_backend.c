@@ -189,7 +189,7 @@ static void cuda_memory_destroy(eg_backend *base, eg_device_memory *memory) {
     (void)cudaFreeAsync(memory->address, backend->device.stream);
 }
 
-/// Submits the noted launches to the stream.
+/// Submits the launches that were collected since the last submission to the stream.
 static egraph_status submit(cuda_backend *backend) {
   EG_TRY(use_device(&backend->device));
   return eg_series_flush(backend->series);

@@ -30,7 +30,8 @@ typedef struct eg_device_place {
 
 enum { EG_MAX_STAGE_PLACES = EG_MOST_JOINED + 1 };
 
-/// Puts the work on the device's stream; `addresses` has one for each place of the stage.
+/// Puts the work of a stage on the device's stream; `addresses` has one for each operand,
+/// result or scratch memory that the stage lists.
 typedef egraph_status (*eg_device_function)(const eg_cuda_device *device,
                                             const void *payload, void *const *addresses);
 /// Defines a stage function that launches a kernel; `launch` is an expression of device,
@@ -41,7 +42,7 @@ typedef egraph_status (*eg_device_function)(const eg_cuda_device *device,
     const type *work = payload;                                                          \
     return eg_cuda_check((launch), what);                                                \
   }
-/// Releases resources that a payload holds outside of the arena.
+/// Releases resources that a stage's payload (parameters) holds outside of the arena.
 typedef void (*eg_device_release)(void *payload);
 
 typedef struct eg_device_stage {
@@ -71,10 +72,11 @@ static inline eg_device_place eg_device_operand(uint32_t index) {
 static inline eg_device_place eg_device_result(uint32_t index) {
   return (eg_device_place){.kind = EG_DEVICE_RESULT, .index = index};
 }
-/// Reserves scratch memory for the run of this node.
+/// Reserves scratch memory for a launch of this node.
 eg_device_place eg_cuda_scratch(eg_cuda_builder *builder, size_t bytes);
-/// Appends a stage; the payload is copied. `release`, which may be NULL, gets the copy
-/// when the program ends. When this call fails, the caller still owns the payload.
+/// Appends a stage with a copy of its payload (parameters). `release`, which may be
+/// NULL, gets the copy when the program ends. When this call fails, the caller still
+/// owns the payload.
 egraph_status eg_cuda_add(eg_cuda_builder *builder, eg_device_function function,
                           const void *payload, size_t payload_bytes,
                           eg_device_release release, const eg_device_place *places,

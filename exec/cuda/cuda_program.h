@@ -7,8 +7,8 @@
 #include "exec/cuda/series.h"
 #include "pcg/graph/node_spec.h"
 
-/// Compiles a request through the operator's family. Fails with EGRAPH_E_UNSUPPORTED when
-/// the family has no kernel. Its launches run in `series`.
+/// Compiles a request by the function for its operator. Fails with EGRAPH_E_UNSUPPORTED
+/// when this has no kernel. Its launches join `series`, a list that goes to the device.
 egraph_status eg_cuda_program_create(egraph_allocator alloc, const eg_cuda_device *device,
                                      eg_series *series, const eg_compile_request *request,
                                      eg_program **out);

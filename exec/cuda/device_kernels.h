@@ -50,19 +50,20 @@ cudaError_t eg_launch_pointwise(const eg_pointwise *work, void *const *addresses
 cudaError_t eg_launch_move(const eg_device_loop *loop, int32_t element_bytes, void *to,
                            const void *from, cudaStream_t stream);
 
-/// Joins rows that are separate tensors into rows of one tensor, or splits them.
+/// Limits the tensors that a join concatenates along rows, or that a split makes.
 enum { EG_MOST_JOINED = 32 };
 typedef struct eg_join {
   int64_t rows, whole_step;     // bytes from row to row of the whole tensor
   int64_t ends[EG_MOST_JOINED]; // bytes of a row up to the end of part p
   int32_t parts, is_split;
 } eg_join;
-/// Launches a join or a split. The addresses are: the whole tensor, its parts.
+/// Launches a join (concatenation) or a split; addresses: the whole tensor, its parts.
 cudaError_t eg_launch_join(const eg_join *work, void *const *addresses,
                            cudaStream_t stream);
 
-/// Computes result[kept] = fold over `folded`; reference: ops/kernel_reduce.c,
-/// kernel_select.c. Tensor 0 is the result, 1 the operand. ARG_* write int64 positions.
+/// Computes result[kept] = fold over the dimensions `folded`; reference:
+/// ops/kernel_reduce.c, kernel_select.c. Tensor 0 is the result, 1 the operand. ARG_*
+/// write int64 positions.
 typedef struct eg_reduction {
   eg_device_loop kept, folded;
   int32_t op; // EG_OP_REDUCE_*, EG_OP_ARG_*
@@ -79,7 +80,7 @@ typedef struct eg_contraction {
   eg_device_loop kept, folded;
   int32_t operands, compute, dtype;
 } eg_contraction;
-/// Launches a contraction. The addresses are: result, operands.
+/// Launches a sum of products of up to three tensors; addresses: result, operands.
 cudaError_t eg_launch_contraction(const eg_contraction *work, void *const *addresses,
                                   cudaStream_t stream);
 
@@ -118,7 +119,7 @@ typedef struct eg_channel_norm {
 cudaError_t eg_launch_channel_norm(const eg_channel_norm *work, void *const *addresses,
                                    cudaStream_t stream);
 
-/// Local response normalization; the loop is like the loop of eg_channel_norm.
+/// Describes local response normalization; its loop is like the loop of eg_channel_norm.
 typedef struct eg_channel_window {
   eg_device_loop loop;
   int64_t channels, step, size; // `step`: stride of the channels of x

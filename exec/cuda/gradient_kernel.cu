@@ -5,8 +5,8 @@
 
 // ---- gathering: equal indices are linked, each chain is summed from its first entry --
 
-/// Fills links[n]: 1 when n is the first place of its index, which this table holds;
-/// links[count + n]: the next place with the same index, or -1.
+/// Fills links[n]: 1 when n is the first position of its index, which this part of the
+/// table holds; links[count + n]: the next position with the same index, or -1.
 __global__ void link_kernel(const eg_gathering work, const void *indices, int64_t *links,
                             int32_t *fault) {
   for (int64_t n = first_item(); n < work.count; n += item_step()) {
@@ -102,7 +102,7 @@ extern "C" cudaError_t eg_launch_norm_grad(const eg_norm_rows *work,
 
 // Updates of training steps. Reference: ops/kernel_gradient.c.
 
-// The values that all elements share, computed in double.
+// The coefficients of Adam's step that all elements share, computed in double.
 struct adam_numbers {
   double added, kept; // factors of the weight: in the gradient, and in the kept part
   double rate;        // learning rate / (1 - beta1^step)

@@ -145,7 +145,7 @@ __device__ static inline void store(void *to, int32_t dtype, int64_t i, T value)
   }
 }
 
-/// Finds the place of every tensor at point i of the loop.
+/// Finds the offset of the element of every tensor at point i of the loop nest.
 template <int TENSORS>
 __device__ static inline void locate(const eg_device_loop &loop, int64_t i, int64_t *at) {
   for (int t = 0; t < TENSORS; t++)
@@ -174,7 +174,7 @@ __device__ static inline int64_t product(const int64_t *dims) {
   return dims[0] * dims[1] * dims[2];
 }
 
-/// Returns the place of element `at` of plane (first, second) of a tensor.
+/// Returns the offset of element `at` of plane (first, second) of a tensor.
 __device__ static inline int64_t offset_of(const int64_t *strides, int64_t first,
                                            int64_t second, const int64_t *at) {
   int64_t offset = first * strides[0] + second * strides[1];
@@ -192,7 +192,7 @@ __device__ static inline int64_t split(int64_t i, const int64_t *dims, int64_t *
   return i;
 }
 
-/// Finds the place along dimension d of entry `tap` of a window; false in the padding.
+/// Finds the position along dimension d of entry `tap` of a window; false in the padding.
 template <typename Work>
 __device__ static inline bool find_entry(const Work &work, int d, int64_t window,
                                          int64_t tap, int64_t *out) {
@@ -209,7 +209,7 @@ __device__ static inline bool find_window(const Work &work, int d, int64_t at,
   return from >= 0 && from % work.stride[d] == 0 && *out < work.small[d];
 }
 
-/// Visits in order the places that `find` finds for the taps of a window.
+/// Visits in order the positions that `find` finds for the taps of a window.
 template <typename Work, typename Find, typename Visit>
 __device__ static inline void each_tap(const Work &work, Find find, Visit visit) {
   int64_t at[EG_POOL_RANK];
@@ -232,7 +232,7 @@ __device__ static inline int64_t table_index(const eg_gathering &work,
   return index < work.whole && index >= 0 ? index : -1;
 }
 
-/// Shares results among blocks (is_joint), one block per result, or among threads.
+/// Divides results of a fold among blocks, one each (is_joint), or among threads.
 struct work_share {
   int64_t first, step;         // first result, and distance to the next
   int64_t first_part, parts;   // first part of a fold, and number of parts

@@ -12,7 +12,7 @@ static bool is_sign_free(eg_op op) {
          op == EG_OP_EQUAL || op == EG_OP_WHERE;
 }
 
-/// Finds the arithmetic of a node from its first numeric operand.
+/// Finds the type of arithmetic for a node from its first numeric operand.
 static bool find_compute(const eg_node_spec *spec, eg_compute *out) {
   eg_op op = (eg_op)spec->attrs->op;
   uint32_t first = op == EG_OP_WHERE ? 1 : 0;
@@ -114,7 +114,7 @@ egraph_status eg_cuda_expand(eg_cuda_builder *builder) {
   return move_all(builder, &from);
 }
 
-// Appends a tiling. Each dimension becomes two: the repetition, and the place within it.
+// Appends a tiling. Each dimension becomes two: repetition, and position within it.
 egraph_status eg_cuda_tile(eg_cuda_builder *builder) {
   const eg_type *x = &builder->spec->inputs[0], *y = &builder->spec->results[0];
   if (x->rank != y->rank) return eg_cuda_refuse(builder, "the rank changes");
@@ -147,7 +147,7 @@ static int64_t row_bytes(const eg_type *type, uint32_t axis) {
   return type->dims[axis] * strides[axis] * (int64_t)eg_dtype_bytes(type->dtype);
 }
 
-/// A tensor and its parts along an axis, all in one memory format.
+/// A tensor and its parts along an axis (concat or split), all in one memory format.
 typedef struct cut_tensor {
   const eg_type *whole, *parts;
   uint32_t count, axis;
@@ -184,7 +184,7 @@ static egraph_status add_join(eg_cuda_builder *builder, const cut_tensor *cut) {
   return EGRAPH_OK;
 }
 
-/// Appends one copy for each part, for tensors whose memory formats differ.
+/// Appends a copy per part (concat or split), for tensors whose formats differ.
 static egraph_status add_part_moves(eg_cuda_builder *builder, const cut_tensor *cut) {
   eg_block whole = block_of_tensor(whole_place(cut), cut->whole);
   for (uint32_t i = 0; i < cut->count; i++) {

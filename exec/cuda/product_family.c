@@ -149,7 +149,7 @@ static egraph_status find_algo(const eg_cuda_device *device, const product_paylo
   return EGRAPH_OK;
 }
 
-/// Gives the innermost batch dimension to cuBLASLt, and plans loops over the others.
+/// Gives the innermost batch dimension to cuBLASLt as a stride; loops over the others.
 static egraph_status plan_loops(const device_product *plan, const eg_device_loop *batch,
                                 product_payload *out) {
   int64_t calls = 1, element = (int64_t)eg_dtype_bytes(plan->dtype);
@@ -248,8 +248,8 @@ static egraph_status run_product(const eg_cuda_device *device, const void *paylo
   }
 }
 
-/// Appends the product. The places are: result, a, b, then bias and z if included. Fails
-/// with EGRAPH_E_UNSUPPORTED when no kernel includes all of them.
+/// Appends the product. The addresses are: result, a, b, then bias and z if included.
+/// Fails with EGRAPH_E_UNSUPPORTED when no kernel includes all of them.
 static egraph_status append_product(eg_cuda_builder *builder,
                                     const device_product *product,
                                     const eg_device_place *places) {
@@ -351,7 +351,8 @@ static bool is_row(const eg_type *addend, const device_product *plan) {
          eg_type_elements(addend) == plan->n && addend->dtype == plan->dtype;
 }
 
-/// Appends the product with all it may include, or else without bias and activation.
+/// Appends the product with bias, activation and z as far as cuBLASLt allows, or else
+/// without bias and activation.
 static egraph_status add_best_product(eg_cuda_builder *builder, device_product *plan,
                                       uint32_t bias, uint32_t z) {
   egraph_status status = add_product(builder, plan, bias, z);
@@ -419,8 +420,8 @@ _Static_assert((int)EG_EINSUM_TENSORS <= (int)EG_LOOP_TENSORS, "the kernel takes
 
 // ---- as a product ---------------------------------------------------------------
 
-/// Appends a copy between a tensor's own place and packed scratch memory, which replaces
-/// the tensor in the nest.
+/// Appends a copy between a tensor's own memory and packed scratch memory, which replaces
+/// the tensor in the einsum's loop nest.
 static egraph_status add_packing(eg_cuda_builder *builder, eg_einsum_nest *n,
                                  uint32_t tensor, const eg_einsum_groups *f,
                                  const eg_einsum_group *rows,
@@ -458,7 +459,7 @@ static egraph_status add_operand(eg_cuda_builder *builder, eg_einsum_nest *n,
   return EGRAPH_OK;
 }
 
-/// Appends result = a b; the result is row-major in the product's dimensions.
+/// Appends the product result = a b; the result is row-major in the product's dimensions.
 static egraph_status add_stages(eg_cuda_builder *builder, eg_einsum_nest *n,
                                 const eg_einsum_groups *f, uint32_t a, uint32_t b) {
   const eg_type *result = &builder->spec->results[0];

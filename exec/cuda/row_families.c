@@ -147,7 +147,7 @@ static egraph_status run_norm_rows_unshifted(const eg_cuda_device *device,
   return run_norm_rows(device, payload, four);
 }
 
-/// Lists the places and element types of result 0 and of all operands.
+/// Lists the addresses and element types of result 0 and of all operands.
 static void list_tensors(const eg_node_spec *spec, eg_device_place *places,
                          int32_t *dtypes) {
   places[0] = eg_device_result(0);

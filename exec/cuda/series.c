@@ -6,7 +6,7 @@
 EG_VEC_DEFINE(eg_item_list, eg_series_item *);
 EG_VEC_DEFINE(eg_serial_list, uint64_t);
 
-/// A series that was submitted before.
+/// A series of launches that was submitted before.
 typedef struct known_series {
   eg_serial_list serials;
   cudaGraphExec_t replay; // NULL: the series was not captured
@@ -82,7 +82,7 @@ static bool can_capture(const eg_series *series) {
   return true;
 }
 
-/// Remembers the noted series; it replaces the oldest one when all places are taken.
+/// Remembers the current series of launches, in place of the oldest if none is free.
 static egraph_status remember(eg_series *series) {
   eg_serial_list serials;
   eg_serial_list_init(&serials, series->alloc);
@@ -103,8 +103,8 @@ static egraph_status remember(eg_series *series) {
   return EGRAPH_OK;
 }
 
-/// Captures the noted launches. A refused capture leaves replay NULL and the
-/// stream usable.
+/// Captures the collected launches as a CUDA graph. A refused capture leaves replay NULL
+/// and the stream usable.
 static void capture(const eg_series *series, known_series *known) {
   cudaStream_t stream = series->device->stream;
   cudaGraph_t graph = NULL;
@@ -120,7 +120,7 @@ static void capture(const eg_series *series, known_series *known) {
   known->is_refused = known->replay == NULL;
 }
 
-// Submits the noted launches. A single launch is not treated as a series.
+// Submits the collected launches. A single launch is not treated as a series.
 static egraph_status submit_series(eg_series *series) {
   assert(series->noted.len != 0);
   if (series->noted.len == 1) return submit_all(series);

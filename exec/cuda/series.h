@@ -15,7 +15,7 @@ typedef struct eg_series eg_series;
 
 enum { EG_MOST_SERIES = 256 };
 
-/// A launch as a series sees it: the first member of every launch of this back-end.
+/// A launch in a series of launches: the first member of every launch of this back-end.
 typedef struct eg_series_item {
   eg_launch base;
   eg_series *series;
@@ -29,12 +29,12 @@ egraph_status eg_series_create(egraph_allocator alloc, const eg_cuda_device *dev
                                bool is_eager, eg_series **out);
 void eg_series_destroy(eg_series *series); // NULL is allowed
 uint64_t eg_series_serial(eg_series *series);
-/// Notes a run, or submits it at once when the series is eager. `item` must live until
-/// the series is flushed.
+/// Adds a launch to the list of launches to submit, or submits it at once when the series
+/// is eager. `item` must live until the series is flushed.
 egraph_status eg_series_add(eg_series *series, eg_series_item *item);
-/// Submits all noted runs and empties the list.
+/// Submits all launches in the list and empties the list.
 egraph_status eg_series_flush(eg_series *series);
-/// Like eg_series_flush, for callers that cannot fail; the next flush reports the error.
+/// Submits launches like eg_series_flush, but cannot fail; the next flush reports errors.
 void eg_series_settle(eg_series *series);
 
 #endif

@@ -115,7 +115,7 @@ egraph_status eg_cuda_add_move(eg_cuda_builder *builder, uint32_t rank,
   return eg_cuda_add(builder, run_move, &move, sizeof move, NULL, places, 2);
 }
 
-/// Also keeps the plan, because later operators may be joined to the stage.
+/// The parameters of a pointwise stage, to which later operators may be joined.
 typedef struct pointwise_payload {
   eg_pointwise work;
   eg_loop_plan plan;
@@ -124,7 +124,7 @@ typedef struct pointwise_payload {
 EG_DEVICE_STAGE(run_pointwise, pointwise_payload, "pointwise kernel",
                 eg_launch_pointwise(&work->work, addresses, device->stream))
 
-/// Appends a tensor that broadcasts to the result, in the result's dimensions.
+/// Appends to a pointwise stage a tensor, which broadcasts to the result.
 static void add_tensor(pointwise_payload *payload, const eg_type *result,
                        const eg_type *type) {
   assert(payload->plan.tensors < EG_LOOP_TENSORS);

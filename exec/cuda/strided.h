@@ -10,7 +10,7 @@
 /// Fills the strides of an operand in the dimensions of a result to which it broadcasts.
 void eg_spread_strides(const eg_type *result, const eg_type *operand, int64_t *out);
 
-/// The dimensions of a loop before they are merged.
+/// The dimensions of a loop over several tensors, before dimensions are merged.
 typedef struct eg_loop_plan {
   uint32_t rank, tensors;
   int64_t dims[2 * EGRAPH_MAX_RANK];
@@ -37,7 +37,7 @@ typedef struct eg_block {
 egraph_status eg_cuda_add_move(eg_cuda_builder *builder, uint32_t rank,
                                const int64_t *dims, size_t element_bytes,
                                const eg_block *to, const eg_block *from);
-/// Appends result 0 = op(operands) where operands broadcast to result 0.
+/// Appends result 0 = op(operands), point by point; operands broadcast to result 0.
 typedef struct eg_pointwise_operand {
   eg_device_place place;
   const eg_type *type;
@@ -45,11 +45,11 @@ typedef struct eg_pointwise_operand {
 egraph_status eg_cuda_add_pointwise(eg_cuda_builder *builder, eg_op op,
                                     const double params[2], eg_compute compute,
                                     const eg_pointwise_operand *operands, uint32_t count);
-/// Appends result 0 = value.
+/// Appends a stage that fills result 0 with `value`.
 egraph_status eg_cuda_add_fill(eg_cuda_builder *builder, double value);
 
-/// These functions append what a contraction could not include: result 0 = act(result 0 +
-/// scale * addend ...), one stage for each operation.
+/// These functions append operations that a product or sum could not include: result 0 =
+/// act(result 0 + scale * addend ...), one stage for each operation.
 egraph_status eg_cuda_add_addend(eg_cuda_builder *builder, uint32_t operand,
                                  const eg_type *type);
 egraph_status eg_cuda_add_act(eg_cuda_builder *builder);

@@ -68,7 +68,7 @@ __device__ static double divisor_of(const eg_pooling &work, const int64_t *windo
   return size < 1 ? 1.0 : static_cast<double>(size);
 }
 
-// Returns the place of the first maximum of a window of a plane; NaN is larger than all.
+// Returns the position of a window's first maximum in a plane; NaN is the largest.
 __device__ static int64_t first_maximum(const eg_pooling &work, const void *x,
                                         int64_t image, int64_t channel,
                                         const int64_t *window) {

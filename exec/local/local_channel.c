@@ -28,11 +28,11 @@
 #include "exec/channel.h"
 #include "exec/gate.h"
 
-/// The value of a gate: TURN times the number of meetings that have begun, plus FAILED
-/// when the channel has failed.
+/// The value of a meeting's gate: TURN times the number of meetings that have begun, plus
+/// FAILED when the channel has failed.
 enum { FAILED = 1, TURN = 2 };
 
-/// The state of a member of a meeting.
+/// The state of a member (rank) of a meeting, in which ranks run a collective.
 typedef struct member {
   atomic_uint posted; // number of collectives that it has posted
   uint32_t begun; // number of its collectives that have begun; only the member reads it
@@ -79,7 +79,7 @@ static egraph_status fail_again(eg_local_hub *hub) {
   return EG_FAIL(hub->failed, "%s", hub->message);
 }
 
-/// Ends the channel, with the lock held: waiting threads go on. The first failure stays.
+/// Ends the channel of all ranks; the caller holds the lock. The first failure stays.
 static void end_hub(eg_local_hub *hub, egraph_status status, const char *message) {
   if (hub->failed != EGRAPH_OK) return;
   snprintf(hub->message, sizeof hub->message, "%s", message);
@@ -136,12 +136,12 @@ static struct timespec time_after(double seconds) {
   return now;
 }
 
-/// True when all members have arrived since the gate had value `seen`.
+/// True when all members of a meeting have arrived since its gate had value `seen`.
 static bool has_turned(uint32_t value, uint32_t seen) {
   return value / TURN != seen / TURN;
 }
 
-/// True for the member that arrives last.
+/// True for the member that arrives last at the meeting of a collective.
 static bool is_last(meeting *m) {
   assert(m->size != 0);
   if (atomic_fetch_add(&m->arrived, 1) + 1 < m->size) return false;
@@ -149,7 +149,7 @@ static bool is_last(meeting *m) {
   return true;
 }
 
-/// Returns the first member that has not posted as often as this one.
+/// Returns the first member of the group that has posted fewer collectives than this one.
 static uint32_t first_missing(const meeting *m, uint32_t posted) {
   uint32_t place = 0;
   while (place + 1 < m->size && m->members[place].posted == posted)
@@ -157,8 +157,8 @@ static uint32_t first_missing(const meeting *m, uint32_t posted) {
   return place;
 }
 
-/// Ends the channel at the deadline, unless all have just arrived. Returns the
-/// gate's value.
+/// Ends the channel at the deadline, unless all members have just arrived. Returns the
+/// value of the meeting's gate.
 static uint32_t give_up(local_channel *channel, meeting *m, uint32_t seen,
                         const eg_group *group, const eg_collective *what) {
   eg_local_hub *hub = channel->hub;
@@ -195,7 +195,7 @@ static egraph_status arrive(local_channel *channel, meeting *m, const eg_group *
   return has_turned(value, seen) ? EGRAPH_OK : fail_again(hub);
 }
 
-/// Waits for all members; after the beginning of a meeting every member comes.
+/// Waits for all members of the group; once a meeting has begun, every member comes.
 static void join_meeting(local_channel *channel, meeting *m) {
   uint32_t seen = m->turned.value;
   if (is_last(m)) {
@@ -215,8 +215,8 @@ static void leave(meeting *m) {
   eg_gate_wake(&m->left, m->size);
 }
 
-/// Waits until all have left the last meeting that this member has begun. All have
-/// already left the meeting before it.
+/// Waits until all members have left the last collective that this member has begun. All
+/// have already left the collective before it.
 static void wait_until_left(local_channel *channel, meeting *m, uint32_t place) {
   assert(place < m->size);
   uint32_t begun = m->members[place].begun;
@@ -272,7 +272,7 @@ static void transpose(const work *w) {
     copy_received(w, p * count, sent(w, p, w->place * count), count);
 }
 
-/// Combines the elements of all members from `from` on.
+/// Combines the elements of all members' buffers from element `from` on.
 static void combine_elements(const work *w, size_t from, size_t count, void *out) {
   const void **parts = w->channel->parts;
   for (uint32_t p = 0; p < w->m->size; p++)
@@ -285,9 +285,9 @@ static void reduce_part(const work *w) {
     combine_elements(w, w->place * w->what->count, w->what->count, w->what->recv);
 }
 
-/// Reduces to all: each member combines a part of the elements, and all copy the parts
-/// from each other. In place, no member overwrites memory that another still reads: until
-/// all parts are combined, only one member reads a part of a buffer.
+/// Runs an all-reduce: each member combines a part of the elements, and all copy the
+/// parts from each other. In place, no member overwrites memory that another still reads:
+/// until all parts are combined, only one member reads a part of a buffer.
 static void reduce_all(const work *w) {
   uint32_t n = w->m->size;
   size_t part = (w->what->count + n - 1) / n;
@@ -319,7 +319,7 @@ static void (*const works[EG_COLLECTIVE_KINDS])(const work *) = {
     // NULL: a barrier has no work
 };
 
-/// Checks that the collectives match. All members see the same, so they all work or none.
+/// Checks that all members begin the same collective; so all of them work or none.
 static egraph_status check_wishes(const local_channel *channel, const meeting *m,
                                   const eg_group *group, uint32_t begun) {
   const eg_collective *first = wish_of(m, 0, begun);

@@ -12,7 +12,7 @@ egraph_status eg_local_hub_create(const egraph_allocator *alloc, const eg_mesh *
                                   const eg_channel_options *options, eg_local_hub **out);
 /// Destroys the channels; no rank may use its channel any more. NULL is allowed.
 void eg_local_hub_destroy(eg_local_hub *hub);
-/// Returns a channel borrowed from the hub; destroying it does nothing.
+/// Returns the channel of a rank, borrowed from the hub; destroying it does nothing.
 eg_channel *eg_local_hub_channel(eg_local_hub *hub, uint32_t rank);
 
 /// The work of a rank. When it fails, the channel is aborted.

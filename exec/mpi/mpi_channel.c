@@ -214,7 +214,7 @@ static void store_round(mpi_channel *channel, const eg_group *group, size_t at) 
   }
 }
 
-/// Combines a round; the rank's own elements are taken from `own`.
+/// Combines a received round of messages; the rank's own elements are in `own`.
 static void combine_round(mpi_channel *channel, const eg_group *group,
                           const eg_collective *what, const char *own, char *out,
                           size_t at, size_t bytes) {
@@ -225,8 +225,9 @@ static void combine_round(mpi_channel *channel, const eg_group *group,
              bytes / eg_dtype_bytes(what->dtype), out + at);
 }
 
-/// Runs all rounds of channel->spans. With `out`, received elements are combined into
-/// `out` in the order of the group, together with the elements of the rank's own span.
+/// Runs all rounds of messages for channel->spans. With `out`, received elements are
+/// combined into `out` in the order of the group, together with the elements of the
+/// rank's own span.
 static egraph_status exchange_spans(mpi_channel *channel, const eg_group *group,
                                     const eg_collective *what, char *out) {
   const mpi_span *own = &channel->spans[group->place];
@@ -294,7 +295,7 @@ static egraph_status reduce_part(const run *r) {
   return exchange_spans(r->channel, &r->group, r->what, r->recv);
 }
 
-/// Reduces to all: each rank combines a part, then all gather the parts.
+/// Runs an all-reduce: each rank combines a part, then all gather the parts.
 static egraph_status reduce_all(const run *r) {
   uint32_t n = r->group.size, place = r->group.place;
   size_t element = eg_dtype_bytes(r->what->dtype);
@@ -381,7 +382,7 @@ static egraph_status mpi_look(eg_channel *base) {
 
 // ---- life -------------------------------------------------------------------------
 
-/// Cancels or tests all requests. False when MPI still holds memory of the channel.
+/// Cancels or tests all MPI requests. False when MPI still holds memory of the channel.
 static bool give_up_requests(mpi_channel *channel) {
   int received = 1, sent = 1, noted = 1;
   for (uint32_t p = 0; p < channel->places; p++)

@@ -89,7 +89,7 @@ static ncclResult_t all_reduce(const start *s) {
                        s->comm, s->stream);
 }
 
-/// Keeps the first failure of calls in a group; the group must be ended even then.
+/// Keeps the first failure of NCCL's calls in a group; the group must be ended even then.
 static void keep_failure(ncclResult_t code, ncclResult_t *first) {
   if (*first == ncclSuccess && code != ncclInProgress) *first = code;
 }

@@ -25,8 +25,8 @@ typedef struct eg_plugin_host {
                                      eg_program **out);
 } eg_plugin_host;
 
-/// The export of a plugin, under one of the names below. It contains a back-end, a
-/// transport or a channel between processes.
+/// The symbol that a plugin exports, under one of the names below: its back-end,
+/// transport or channel between processes.
 typedef struct eg_plugin_entry {
   uint64_t abi; // EG_PLUGIN_ABI when the plugin was built
   /// Checks that the machine can run the plugin, and keeps `host`, which lives as long as

@@ -118,8 +118,8 @@ static egraph_status name_results(eg_onnx_instance *instance,
   return EGRAPH_OK;
 }
 
-/// Imports the nodes from `first` on. The types that the body declares for its results
-/// count only if no earlier declaration exists.
+/// Imports the nodes from index `first` on. The types that the body declares for its
+/// results count only if no earlier declaration exists.
 static egraph_status import_graph_body(eg_onnx_instance *instance,
                                        const Onnx__GraphProto *graph, uint32_t first) {
   EG_TRY(eg_onnx_instance_declare(instance, graph->output, graph->n_output));
@@ -374,8 +374,8 @@ static egraph_status bind_formals(eg_onnx_instance *instance, const eg_onnx_call
   return EGRAPH_OK;
 }
 
-/// Finds the caller's name of the tensor that a result of the body is; NULL if the call
-/// uses it.
+/// Finds the name, outside of the function, of result `index` of its body; *out is NULL
+/// if the call's result has this name already, or is unused.
 static egraph_status name_of_result(eg_onnx_instance *instance, const eg_onnx_call *call,
                                     uint32_t index, const char **out) {
   const char *name;

@@ -30,8 +30,9 @@ void eg_onnx_builder_init(eg_onnx_builder *write, const eg_onnx_call *call);
 /// Returns an operand of the node, or EG_REF_NONE if it is absent.
 eg_ref eg_onnx_operand(const eg_onnx_builder *write, uint32_t index);
 /// Makes a value result number `index` of the node, unless the result is unused. Returns
-/// a failure of the builder. While another batch is tried (read/open.c), declines a node
-/// whose computation has constant arrays of its own, because these may depend on sizes.
+/// a failure of the builder. While the model is read with another batch size
+/// (read/open.c), declines a node whose computation has constant arrays, because these
+/// may depend on the batch.
 egraph_status eg_onnx_finish(eg_onnx_builder *write, uint32_t index, eg_ref value);
 
 /// Emits x in another shape: EG_ONNX_RESHAPE(&write, x, batch, heads, size).

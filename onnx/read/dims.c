@@ -102,7 +102,7 @@ static egraph_status refuse_symbol(const eg_onnx_reader *r,
                  symbols->len != 0 ? eg_text_of(&names) : "(none)");
 }
 
-/// Takes the sizes given by name; then the batch, for the only symbol without a size.
+/// Reads sizes given by name; then the batch size, for the only dimension without one.
 static egraph_status take_sizes(eg_onnx_reader *r, const eg_onnx_symbols *symbols) {
   const eg_onnx_import_options *o = &r->options;
   for (uint32_t i = 0; i < o->dim_count; i++) {

@@ -92,7 +92,7 @@ egraph_status eg_onnx_import_node(const eg_onnx_call *call) {
   return row->import(&inner);
 }
 
-// Fails unless we would write the same function for these attributes and operands.
+// Declines the node unless the exporter would write the same body for its function.
 static egraph_status check_own_body(const eg_onnx_call *call, const eg_attrs *attrs,
                                     const Onnx__FunctionProto *function) {
   eg_arena *arena = &call->reader->arena;

@@ -197,15 +197,17 @@ static bool is_typed(const eg_onnx_call *call) {
   return true;
 }
 
-/// False when the set of a node is newer than KNOWN_OPSET and its operator changed since.
+/// True unless the operator set of a node is newer than KNOWN_OPSET and changed
+/// its operator.
 static bool is_as_known(const eg_onnx_call *call) {
   int64_t opset = call->reader->opset;
   return opset <= KNOWN_OPSET ||
          eg_onnx_sets_have(eg_onnx_sets_of(call->node->op_type, KNOWN_OPSET), opset);
 }
 
-/// Imports a node of the standard domain. If that fails, as for a node that is valid only
-/// at some sizes of open dimensions, removes the facts that its importer noted.
+/// Imports a node of the standard domain. If that fails, as for a node that is valid
+/// only at some sizes of open dimensions, removes the conditions on sizes that its
+/// importer noted.
 static egraph_status import_standard(const eg_onnx_call *call) {
   eg_open_sizes *sizes = call->reader->options.sizes;
   uint32_t facts = sizes != NULL ? eg_open_sizes_fact_count(sizes) : 0;
@@ -217,8 +219,8 @@ static egraph_status import_standard(const eg_onnx_call *call) {
   return eg_onnx_reads_open(call) ? EGRAPH_E_UNSUPPORTED : status;
 }
 
-// Imports a node by the table if the table covers it, else as the nodes of its graphs
-// that run, else as an opaque node.
+// Imports a node by the table of ONNX operators if the table covers it; else imports a
+// control-flow node as the nodes that run; else makes it an opaque node.
 static egraph_status import_operator(const eg_onnx_call *call) {
   eg_onnx_reader *r = call->reader;
   const char *domain = call->node->domain;

@@ -98,8 +98,9 @@ static egraph_status find_own_names(maker *m) {
   return EGRAPH_OK;
 }
 
-/// Adds formal operands, and captures except those whose names this graph defines itself:
-/// another graph of the node captures these.
+/// Adds inputs for the formal operands of an inner graph and for the outer tensors that
+/// it captures, except names that this graph defines itself: another graph of the node
+/// captures these.
 static egraph_status add_all_entering(maker *m) {
   const eg_onnx_inner *inner = m->inner;
   uint32_t ignored;

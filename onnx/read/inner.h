@@ -7,7 +7,7 @@
 #include "onnx/message.h"
 #include "pcg/graph/graph.h"
 
-/// A value that enters an inner graph: its type is known, or only its bytes are.
+/// A value that enters a graph within a node: its type, or only its bytes, are known.
 typedef struct eg_onnx_entering {
   const char *name;
   const eg_type *type;      // without open sizes; NULL: a type that we lack
@@ -24,9 +24,9 @@ typedef struct eg_onnx_inner {
   uint32_t count;
 } eg_onnx_inner;
 
-/// Reads the graph. Outputs of the same name become one output of *out: (*out_places)
-/// [outputs of the inner graph] has the number in *out of each output. *out is NULL if
-/// the graph cannot be read. Fails only with EGRAPH_E_MEMORY.
+/// Reads a graph within a node as graph *out. Outputs of the same name become one output:
+/// output i of the graph within the node is output (*out_places)[i] of *out. *out is NULL
+/// if the graph cannot be read. Fails only with EGRAPH_E_MEMORY.
 egraph_status eg_onnx_inner_read(eg_arena *arena, const eg_onnx_inner *inner,
                                  const uint32_t **out_places, eg_graph **out);
 

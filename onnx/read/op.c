@@ -264,7 +264,7 @@ static egraph_status read_float(const eg_onnx_call *call, const char *name,
   return eg_onnx_attr_float(call, name, out->f, &out->f);
 }
 
-// Reads one slot from the attribute of the same name; *inout has the default before.
+// Reads an attribute of our operator from ONNX's of the same name, or keeps the default.
 static egraph_status read_slot(const eg_onnx_call *call, const eg_attr_info *info,
                                eg_attr *inout) {
   bool present;

@@ -35,12 +35,12 @@ egraph_status eg_onnx_import_same(const eg_onnx_call *call);
   const char *name;                                                                      \
   EG_TRY(eg_onnx_attr_string(call, attribute, fallback, &name))
 
-/// Fills a list from the attributes of the same names.
+/// Fills a list of attributes of our operator from the ONNX attributes of the same names.
 egraph_status eg_onnx_read_slots(const eg_onnx_call *call, eg_attr_list *list);
 static inline int64_t eg_onnx_clamp(int64_t value, int64_t low, int64_t high) {
   return value < low ? low : value > high ? high : value;
 }
-/// Declines a node on integers: ONNX's operator takes integers, ours does not.
+/// Declines a node with integer operands: ONNX's operator takes integers, ours does not.
 egraph_status eg_onnx_want_floats(const eg_onnx_call *call);
 
 /// Declines the node, which becomes opaque: `return eg_onnx_decline("...")`.
@@ -71,7 +71,7 @@ eg_attr_list eg_onnx_list(eg_op op, const eg_onnx_slot *slots, size_t count);
 /// Emits an operator on all operands of the node, without absent ones at the end, with
 /// the node's results.
 egraph_status eg_onnx_emit_node(const eg_onnx_call *call, eg_attr_list list);
-/// Emit an operator on the first `count` operands of the node, and on the operands given.
+/// Emit an operator on the first `count` operands, and on operands of the caller.
 egraph_status eg_onnx_emit_first(const eg_onnx_call *call, uint32_t count,
                                  eg_attr_list list);
 egraph_status eg_onnx_emit_on(const eg_onnx_call *call, const eg_onnx_ref *operands,
@@ -82,7 +82,8 @@ bool eg_onnx_is_used(const eg_onnx_call *call, uint32_t output);
 /// newer ones.
 egraph_status eg_onnx_ints(const eg_onnx_call *call, const char *name, uint32_t index,
                            bool *out_present, eg_ints *out);
-/// Reads integers in the same way; some may be open sizes.
+/// Reads integers, some of which may be open sizes, that are attribute `name` in older
+/// opsets and operand `index` in newer ones.
 egraph_status eg_onnx_sizes(const eg_onnx_call *call, const char *name, uint32_t index,
                             bool *out_present, eg_ints *out);
 /// Makes sorted, distinct axes in [0, rank) from axes that may be negative; arena memory.

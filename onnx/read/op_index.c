@@ -125,7 +125,7 @@ egraph_status eg_onnx_import_tensor_scatter(const eg_onnx_call *call) {
   return eg_onnx_finish(&write, 0, eg_onnx_write(&write, list, operands, 3));
 }
 
-// Cuts each axis around its middle to the wanted size, or pads it with zeros.
+// Cuts each axis around its middle to the requested size, or pads it with zeros.
 egraph_status eg_onnx_import_center_crop_pad(const eg_onnx_call *call) {
   eg_ints shape, axes;
   bool present, has_axes;

@@ -109,8 +109,8 @@ egraph_status eg_onnx_import_dropout(const eg_onnx_call *call) {
   return eg_onnx_emit_plain(call, EG_OP_IDENTITY, &input, 1, eg_onnx_output(call, 0));
 }
 
-// Imports a remainder. From set 28 on, it may have the divisor's sign for floating
-// point, too.
+// Imports a remainder. From operator set 28 on, it may have the divisor's sign for
+// floating point, too.
 egraph_status eg_onnx_import_mod(const eg_onnx_call *call) {
   EG_ONNX_TYPE(x, call, 0);
   EG_ONNX_INT(fmod, call, "fmod", 0);

@@ -99,8 +99,9 @@ static egraph_status emit_slice(const eg_onnx_call *call, uint32_t rank,
   return eg_onnx_emit(call, &list, &input, 1, &result, 1);
 }
 
-/// Clamps in the same way when the bound or the size is open; false if the bound counts
-/// from the front at some sizes and from the end at others, or is not known to be either.
+/// Clamps a bound of a slice as clamp_bound does, when the bound or the size is open;
+/// false if the bound counts from the front at some sizes and from the end at others, or
+/// is not known to be either.
 static bool clamp_open(int64_t bound, int64_t size, int64_t step, bool is_end,
                        int64_t *out) {
   int64_t low = step > 0 ? 0 : is_end ? -1 : 0, high;

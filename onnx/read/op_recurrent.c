@@ -31,7 +31,7 @@ static eg_attr_slot slot_of(eg_op op, eg_attr_slot of_rnn) {
 
 // ---- activations --------------------------------------------------------------------
 
-/// Activations by direction and gate: names, with alpha and beta.
+/// A recurrent layer's activation functions by direction and gate, with alpha and beta.
 typedef struct gates {
   char text[MOST_TEXT];
   double alpha[EG_MAX_GATES], beta[EG_MAX_GATES];
@@ -39,7 +39,7 @@ typedef struct gates {
   bool has_numbers;
 } gates;
 
-/// Returns the next number of a list if the function takes one, else `usual`.
+/// Returns the next number if the activation takes such a parameter, else `usual`.
 static double next_number(eg_floats list, uint32_t *cursor, bool takes, double usual,
                           bool *has_numbers) {
   if (!takes || *cursor >= list.len) return usual;
@@ -86,8 +86,8 @@ static egraph_status read_gates(const eg_onnx_call *call, gates *out) {
   return EGRAPH_OK;
 }
 
-/// Sets the attributes for activations. If both directions have the same names and no
-/// unusual numbers, only one direction is stored.
+/// Sets the attributes for activation functions. If both directions have the same names
+/// and no unusual numbers, only one direction is stored.
 static void set_gates(eg_attr_list *list, gates *g) {
   eg_attr_slot names = slot_of(list->op, EG_A_RNN_ACTIVATIONS);
   uint32_t half = eg_recurrent_activations(list->op);

@@ -108,7 +108,8 @@ static bool same_map(const resize *a, const resize *b) {
   return true;
 }
 
-// Replaces a placement by an equal plain one. Not for filters that also depend on scales.
+// Replaces the coordinate transformation of a resize by a plainer one that reads the same
+// elements. Not for filters that also depend on scales.
 static void simplify(resize *r) {
   if (eg_type_is_open(&r->x) || eg_size_any_open(r->shape, r->x.rank)) return;
   static const eg_resize_coordinates plain[] = {

@@ -211,7 +211,7 @@ static egraph_status gather_operands(const eg_onnx_call *call,
   return EGRAPH_OK;
 }
 
-/// Fails if the file declares another element type for a result than the node computes.
+/// Fails if an opaque node's result has another element type than the file declares.
 static egraph_status check_declared(const eg_onnx_call *call, const int *dtype,
                                     uint32_t result) {
   const Onnx__ValueInfoProto *info =

@@ -20,7 +20,7 @@
 #include "onnx/read/scopes.h"
 #include "pcg/graph/graph.h"
 
-/// What maps of names have for names in sub-graphs.
+/// In maps of tensor names: the value of a name that occurs in a sub-graph.
 enum { EG_ONNX_INNER_NAME = 1 };
 
 /// Adds names in sub-graphs of a node to `out`, unless `out` has them: the names that

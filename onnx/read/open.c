@@ -130,7 +130,7 @@ static egraph_status try_sizes(const opening *o, const int64_t *sizes, eg_onnx_d
   return status;
 }
 
-/// Returns the size of a dimension in a trial; the last trial is the example.
+/// Returns a dimension's size in a trial import; the last trial has the example sizes.
 static int64_t size_on_trial(const opening *o, uint32_t trial, uint32_t dim) {
   if (trial == 0) return 1;
   return trial == 1 ? 3 + 2 * dim : eg_open_sizes_dim(o->sizes, dim)->example;
@@ -171,8 +171,9 @@ static egraph_status list_sizes(const eg_graph *graph, eg_onnx_sizes *out) {
   return EGRAPH_OK;
 }
 
-/// Chooses the examples. If no sizes are found at which all facts hold, pricing later
-/// reports the operator that fails (eg_spec_at_example).
+/// Chooses example sizes of open dimensions. If no sizes are found at which
+/// all conditions on sizes hold, pricing later reports the operator that
+/// fails (eg_spec_at_example).
 static egraph_status choose_examples(opening *o) {
   EG_LOCAL(eg_onnx_sizes, filled, o->alloc);
   bool ignored;

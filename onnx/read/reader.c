@@ -11,7 +11,7 @@
 /// The size that costs assume for a dimension of unknown size.
 enum { USUAL_SIZE = 16 };
 
-/// The number of operands whose dimensions may determine open sizes in attributes.
+/// Limits the operands in which a node's open sizes are searched.
 enum { ASKED_OPERANDS = 4 };
 /// The most elements of a constant that is computed while importing; constants of
 /// integers are shapes. Larger constants are left to folding, which has a limit of work.
@@ -340,8 +340,8 @@ static egraph_status complete_results(emission *e, const eg_onnx_ref *given) {
   return EGRAPH_OK;
 }
 
-/// True when the operands' dimensions determine all open sizes of the attributes. If
-/// not, the node becomes opaque, because in the file it reads the size from a tensor.
+/// True when the operands' dimensions determine all open sizes in the node's attributes.
+/// If not, the node becomes opaque, because in the file it reads the size from a tensor.
 static bool knows_sizes(const emission *e) {
   int64_t dims[ASKED_OPERANDS * EGRAPH_MAX_RANK];
   uint32_t count = 0;

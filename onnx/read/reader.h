@@ -15,7 +15,7 @@
 #include "onnx/onnx.h"
 #include "pcg/graph/attr_list.h"
 
-/// A tensor of the import.
+/// A tensor of the import, by its index.
 typedef struct eg_onnx_ref {
   uint32_t id;
 } eg_onnx_ref;
@@ -141,7 +141,7 @@ egraph_status eg_onnx_kept_type(const eg_onnx_reader *reader,
 
 // ---- open dimensions (read/sizes.c) ---------------------------------------------------
 
-/// True when a size or an element of the node's operands is open.
+/// True when a size or an element of the node's operands depends on an open dimension.
 bool eg_onnx_reads_open(const eg_onnx_call *call);
 /// Computes the integers that a node computes from sizes. *out_done: all are numbers, and
 /// the result is a constant; otherwise notes them in the result, and the caller imports
@@ -179,7 +179,7 @@ egraph_status eg_onnx_resolve_dims(eg_onnx_reader *reader);
 bool eg_onnx_dim_size(const eg_onnx_reader *reader,
                       const Onnx__TensorShapeProto__Dimension *dim, const char *input,
                       uint32_t axis, int64_t *out);
-/// Fails: the dimension has no size.
+/// Returns a failure which says that the symbolic dimension has no size.
 egraph_status eg_onnx_refuse_open(const Onnx__TensorShapeProto__Dimension *dim,
                                   const char *input, uint32_t axis);
 
@@ -187,12 +187,12 @@ egraph_status eg_onnx_refuse_open(const Onnx__TensorShapeProto__Dimension *dim,
 
 bool eg_onnx_find_tensor(const eg_onnx_reader *reader, const char *name,
                          eg_onnx_ref *out);
-/// Registers and defines initializers and graph inputs. (read/names.c)
+/// Registers initializers and graph inputs as tensors with values. (read/names.c)
 egraph_status eg_onnx_register_leaves(eg_onnx_reader *reader);
-/// Registers and defines one initializer, under this name (borrowed).
+/// Registers an initializer as a tensor under this name (borrowed), with its value.
 egraph_status eg_onnx_read_initializer(eg_onnx_reader *reader, Onnx__TensorProto *proto,
                                        const char *name);
-/// Registers the results of the nodes from `first` on.
+/// Registers the results of the nodes from index `first` on as tensors of the import.
 egraph_status eg_onnx_register_results(eg_onnx_reader *reader, uint32_t first);
 /// Notes the declaration of a file for the tensor of this name, if the tensor exists;
 /// only the first declaration counts.
@@ -203,7 +203,7 @@ void eg_onnx_declare(eg_onnx_reader *reader, const char *name,
 egraph_status eg_onnx_read(egraph_allocator alloc, const char *name, const void *data,
                            size_t size, const char *base,
                            const eg_onnx_import_options *options, eg_graph **out);
-/// Sorts and imports the nodes from `first` on, whose results are registered.
+/// Sorts and imports the nodes from index `first` on; their results are registered.
 egraph_status eg_onnx_import_from(eg_onnx_reader *reader, uint32_t first);
 /// Puts the file, `what` ("input", "initializer", ...) and its name in front of the
 /// message of a failure.
@@ -220,10 +220,11 @@ egraph_status eg_onnx_in_node(const eg_onnx_reader *reader, uint32_t index,
 /// EGRAPH_E_UNSUPPORTED if the operand is computed.
 egraph_status eg_onnx_const_ints(const eg_onnx_call *call, uint32_t index,
                                  bool *out_present, eg_ints *out);
-/// Reads the integers of an operand in the same way; some may be open sizes.
+/// Reads the integers of a small operand as eg_onnx_const_ints does; some may be open
+/// sizes (expressions of symbolic dimensions).
 egraph_status eg_onnx_const_sizes(const eg_onnx_call *call, uint32_t index,
                                   bool *out_present, eg_ints *out);
-/// Reads numbers as eg_onnx_const_ints reads integers.
+/// Reads floating-point numbers of a small operand, as eg_onnx_const_ints reads integers.
 egraph_status eg_onnx_const_doubles(const eg_onnx_call *call, uint32_t index,
                                     bool *out_present, const double **out,
                                     uint32_t *out_count);
@@ -231,9 +232,9 @@ egraph_status eg_onnx_const_doubles(const eg_onnx_call *call, uint32_t index,
 // ---- attributes ---------------------------------------------------------------------
 
 const Onnx__AttributeProto *eg_onnx_attr(const eg_onnx_call *call, const char *name);
-/// Each fails with EGRAPH_E_PARSE when the attribute is of another kind. Lists and
-/// strings live as long as the import. An absent list has data NULL and len 0; an absent
-/// string is the fallback.
+/// Read an attribute. Each function fails with EGRAPH_E_PARSE when the attribute is of
+/// another kind. Lists and strings live as long as the import. An absent list has data
+/// NULL and len 0; an absent string is the fallback.
 egraph_status eg_onnx_attr_int(const eg_onnx_call *call, const char *name,
                                int64_t fallback, int64_t *out);
 egraph_status eg_onnx_attr_float(const eg_onnx_call *call, const char *name,

@@ -219,7 +219,7 @@ static bool compute_arithmetic(computing *c) {
   return true;
 }
 
-/// Reduces all elements by one operation.
+/// Reduces all elements of a list of sizes by one operation, from `start` on.
 static bool reduce(computing *c, operation *apply, int64_t start) {
   const list *x = &c->operands[0];
   int64_t keeps;

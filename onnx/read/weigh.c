@@ -10,7 +10,7 @@
 #include "onnx/sets/versions.h"
 #include "pcg/graph/graph_copy.h"
 
-/// The weighing of one opaque node.
+/// The state of computing the work (bytes moved) of one opaque node.
 typedef struct weigher {
   eg_graph *graph;
   eg_graph_node_info node;
@@ -104,8 +104,8 @@ static egraph_status weigh_results(weigher *w) {
   return EGRAPH_OK;
 }
 
-/// Notes the bytes of an output of the node, found in a graph within, unless they
-/// are known.
+/// Sets the bytes of an output of the opaque node, found in a graph within the node,
+/// unless they are known.
 static void learn_output(weigher *w, size_t output, double bytes) {
   uint32_t at = 0;
   if (output >= w->proto->n_output || w->proto->output[output][0] == '\0') return;
@@ -116,7 +116,7 @@ static void learn_output(weigher *w, size_t output, double bytes) {
 
 // ---- graphs within ------------------------------------------------------------------
 
-/// A graph within the node, after reading it.
+/// A graph within the opaque node (a branch or a loop body), after reading it.
 typedef struct inner_graph {
   const Onnx__GraphProto *proto;
   const uint32_t *places;
@@ -156,8 +156,8 @@ static egraph_status add_node(weigher *w, const eg_graph *graph, eg_graph_node n
   return EGRAPH_OK;
 }
 
-/// Adds the bytes that the nodes move in one trip. Values computed only from weights are
-/// computed once and are not counted.
+/// Adds the bytes that the nodes of a loop body or branch move in one trip. Values
+/// computed only from weights are computed once and are not counted.
 static egraph_status add_nodes(weigher *w, const eg_graph *graph, double *inout) {
   bool *is_constant;
   EG_NEW(w->arena, eg_graph_value_count(graph), is_constant);
@@ -170,8 +170,8 @@ static egraph_status add_nodes(weigher *w, const eg_graph *graph, double *inout)
   return EGRAPH_OK;
 }
 
-/// Describes an operand that changes from trip to trip, for a graph within. `type` has
-/// room for its type.
+/// Describes an operand that changes from trip to trip, as an input of the loop's body.
+/// Its type is stored in `type`.
 static eg_onnx_entering state_of(const weigher *w, uint32_t operand, eg_type *type) {
   const eg_value value = w->node.inputs[operand];
   const eg_value_info *info = eg_graph_value(w->graph, value);
@@ -180,7 +180,7 @@ static eg_onnx_entering state_of(const weigher *w, uint32_t operand, eg_type *ty
                             .bytes = eg_graph_value_bytes(w->graph, value)};
 }
 
-/// Describes an operand that does not change from trip to trip.
+/// Describes an operand that is the same in all trips, as an input of the loop's body.
 static eg_onnx_entering capture_of(const weigher *w, uint32_t operand, eg_type *type) {
   const eg_value_info *info = eg_graph_value(w->graph, w->node.inputs[operand]);
   eg_onnx_entering capture = state_of(w, operand, type);
@@ -189,7 +189,7 @@ static eg_onnx_entering capture_of(const weigher *w, uint32_t operand, eg_type *
   return capture;
 }
 
-/// Describes a formal operand as the graph declares it.
+/// Describes an input of a graph within a node as the graph declares it.
 static eg_onnx_entering declared_formal(const Onnx__ValueInfoProto *info, eg_type *type) {
   eg_onnx_entering formal = {.bytes = declared_bytes(info)};
   egraph_dtype dtype;
@@ -206,9 +206,9 @@ static eg_onnx_entering declared_formal(const Onnx__ValueInfoProto *info, eg_typ
   return formal;
 }
 
-/// Reads a graph within. `formals` are its first operands, without names; unknown ones,
-/// and all further operands, have the type that the graph declares. If the graph cannot
-/// be read, its outputs have unknown size.
+/// Reads a graph within the opaque node. `formals` are its first inputs, without names;
+/// unknown inputs, and all further inputs, have the type that the graph declares. If the
+/// graph cannot be read, its outputs have unknown size.
 static egraph_status read_inner(weigher *w, const Onnx__GraphProto *proto,
                                 const eg_onnx_entering *formals, size_t formal_count,
                                 inner_graph *out) {
@@ -248,8 +248,8 @@ static const Onnx__AttributeProto *find_attribute(const Onnx__NodeProto *node,
   return eg_onnx_find_attribute(node->attribute, node->n_attribute, name);
 }
 
-/// Returns the bytes of an output of a graph within; EG_BYTES_UNKNOWN if the graph was
-/// not read.
+/// Returns the bytes of an output of a graph within the opaque node; EG_BYTES_UNKNOWN if
+/// the graph was not read.
 static double output_bytes(const inner_graph *inner, size_t index) {
   if (inner->graph == NULL || index >= inner->proto->n_output) return EG_BYTES_UNKNOWN;
   return eg_graph_value_bytes(inner->graph,
@@ -279,7 +279,8 @@ static egraph_status weigh_if(weigher *w) {
   return EGRAPH_OK;
 }
 
-/// Weighs graphs of other operators, whose number of trips is unknown; counts one trip.
+/// Computes the work of graphs within operators other than If, Loop and Scan, whose
+/// number of trips is unknown; counts one trip.
 static egraph_status weigh_others(weigher *w) {
   for (eg_onnx_graphs g = {0}; eg_onnx_next_graph(w->proto, &g);) {
     inner_graph inner;
@@ -295,7 +296,7 @@ static egraph_status weigh_others(weigher *w) {
 
 #define TRIPS_UNKNOWN (-1.0)
 
-/// The body of a loop: states and rows enter and leave it.
+/// The body of a loop: states, and rows of sequences, enter and leave it in each trip.
 typedef struct loop_body {
   inner_graph inner;
   const eg_onnx_entering *formals;
@@ -303,7 +304,7 @@ typedef struct loop_body {
   double trips;
 } loop_body;
 
-/// Notes the sizes of the loop's results. A state whose size changes makes later trips
+/// Sets the sizes of the loop's results. A state whose size changes makes later trips
 /// differ from the first one, and its last size is not known.
 static egraph_status weigh_outputs(weigher *w, const loop_body *body) {
   const inner_graph *inner = &body->inner;

@@ -104,13 +104,13 @@ egraph_status eg_onnx_data_file_write(eg_arena *arena, const char *model_path,
 static const uint64_t MOST_EMBEDDED = UINT64_C(1500000000);
 static const size_t MOST_BYTES = (size_t)1 << 31;
 
-/// A pointer in the message to a tensor, and the original tensor.
+/// A pointer to a tensor in the model's protobuf message, and the original tensor.
 typedef struct tensor_slot {
   Onnx__TensorProto **at, *original;
   eg_buffer *data; // external data of the model; NULL: none
 } tensor_slot;
 EG_VEC_DEFINE(tensor_slots, tensor_slot);
-/// A pointer in the message to a node, and the original node.
+/// A pointer to a node in the model's protobuf message, and the original node.
 typedef struct node_slot {
   Onnx__NodeProto **at, *original;
 } node_slot;

@@ -27,8 +27,9 @@ static inline bool eg_onnx_sets_have(eg_onnx_sets sets, int64_t opset) {
   return sets.first <= opset && opset <= sets.last;
 }
 
-/// Returns the sets from this version of an operator up to the next one that does more
-/// than add types. All sets if the operator is not known.
+/// Returns the operator sets, from the version of an operator in set `opset` on, in which
+/// the operator means the same; later versions may add types. All sets if the operator is
+/// not known.
 eg_onnx_sets eg_onnx_sets_of(const char *op_type, int64_t opset);
 /// A list of nodes: of a graph, or of a function.
 typedef struct eg_onnx_node_span {
@@ -45,8 +46,8 @@ typedef struct eg_onnx_span {
   eg_onnx_sets sets;
   const Onnx__NodeProto *wants_first, *wants_last;
 } eg_onnx_span;
-/// Narrows `inout` to sets that `sets_of` gives for all nodes of a graph and of graphs
-/// within: in these sets the nodes mean the same as in `opset`.
+/// Narrows `inout` to operator sets in which all nodes of a graph, and of graphs within
+/// its nodes, mean the same as in set `opset` (eg_onnx_sets_of).
 egraph_status eg_onnx_narrow(egraph_allocator alloc, Onnx__NodeProto *const *nodes,
                              size_t count, int64_t opset,
                              eg_onnx_sets (*sets_of)(const char *op_type, int64_t opset),

@@ -369,7 +369,7 @@ egraph_status eg_onnx_loaded_types(const eg_graph *graph, uint32_t *out_types,
   return EGRAPH_OK;
 }
 
-/// The outcome of writing a graph in one operator set.
+/// The outcome of writing a graph as a model of one ONNX operator set.
 typedef struct attempt {
   bool is_faulty;    // the set lacks a node that would be written
   uint32_t unloaded; // nodes that ONNX Runtime does not load in the set

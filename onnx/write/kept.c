@@ -15,7 +15,7 @@
 
 // ---- conversion to a newer set ----------------------------------------------------
 
-/// An attribute, a list or one number, that is an operand from operator set `since` on.
+/// An attribute, a list or one number, that became an operand in operator set `since`.
 typedef struct moved {
   const char *op_type;
   int64_t since;

@@ -277,8 +277,9 @@ static egraph_status mean_enlarge(eg_onnx_body *body, const eg_onnx_item *item) 
                  item->result_names[0], NULL);
 }
 
-// Pads group g of the weight with zeros: the group's rows then lie at position g modulo
-// `count` among the `count` groups that are merged.
+// Pads the weight of group g of a convolution with zeros along the input channels:
+// `count` groups become one group, in which the channels of g come at position g
+// modulo `count`.
 static egraph_status place_group(eg_onnx_body *body, const eg_onnx_item *item, int64_t g,
                                  const char *rows, const char **out) {
   const eg_type *w = &item->inputs[0];

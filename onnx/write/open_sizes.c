@@ -19,7 +19,7 @@
 /// The first sets in which Max takes integers, and in which Reshape can take 0 as a size.
 enum { MAX_OF_INTEGERS = 12, ALLOWZERO = 14 };
 
-/// A size as a tensor, a list of one element, which is computed before node `place`.
+/// The size of a dimension as a tensor of one element, computed before node `place`.
 typedef struct computed {
   int64_t size;
   const char *tensor;
@@ -55,7 +55,8 @@ static egraph_status needs_set(opener *o, const char *what, const char *name) {
 
 static egraph_status put_size(opener *o, int64_t size, computed *out);
 
-/// Writes an operator on two sizes; its place is the later of their two places.
+/// Writes an operator on two sizes. Its position in the list of nodes is the later one of
+/// the positions of its operands.
 static egraph_status put_on(opener *o, const char *op, const computed *a,
                             const computed *b, computed *out) {
   const char *const operands[2] = {a->tensor, b->tensor};
@@ -136,7 +137,8 @@ static egraph_status put_atom(opener *o, const eg_size_atom *atom, computed *out
   return EGRAPH_E_INTERNAL;
 }
 
-/// Writes an atom, or takes it from the sizes that are written: an atom is also a size.
+/// Writes an atom (an indivisible factor of a size expression), or reuses the tensor of a
+/// size that is this atom alone.
 static egraph_status put_shared_atom(opener *o, const eg_size_atom *atom, computed *out) {
   for (size_t i = 0; i < o->computed.len; i++) {
     eg_size_term term;
@@ -155,7 +157,7 @@ static egraph_status put_shared_atom(opener *o, const eg_size_atom *atom, comput
   return put_atom(o, atom, out);
 }
 
-/// Writes |coefficient| * atoms.
+/// Writes |coefficient| * atoms: one term of the polynomial of a size.
 static egraph_status put_term(opener *o, const eg_size_term *term, computed *out) {
   int64_t factor = term->coefficient < 0 ? -term->coefficient : term->coefficient;
   computed next;
@@ -434,7 +436,7 @@ static egraph_status note_makers(opener *o) {
   return EGRAPH_OK;
 }
 
-/// Inserts the nodes that compute sizes before the nodes at their places, in order.
+/// Inserts the nodes that compute sizes at their positions in the list of nodes.
 static egraph_status merge_nodes(opener *o) {
   EG_LOCAL(eg_onnx_nodes, all, o->writer->alloc);
   eg_onnx_nodes *nodes = &o->body->nodes, old = *nodes;

@@ -36,7 +36,7 @@ static egraph_status put_slot(eg_onnx_body *body, Onnx__NodeProto *node,
                           &item->attrs->slots[slot]);
 }
 
-/// Appends the node with the attributes in slots [from, to), under the same names.
+/// Appends the node with attributes [from, to) of our operator, under the same names.
 static egraph_status write_slots(eg_onnx_body *body, const eg_onnx_item *item,
                                  const char *const *extra, uint32_t extra_count,
                                  uint32_t from, uint32_t to) {
@@ -57,8 +57,8 @@ static egraph_status write_same(eg_onnx_body *body, const eg_onnx_item *item) {
   return write_slots(body, item, NULL, 0, 0, op->attr_count);
 }
 
-/// Fails if an attribute from slot `count` on is not 0: these attributes restrict an
-/// operator to a part of a tensor, which ONNX cannot do.
+/// Fails if an attribute from number `count` on of our operator is not 0: these
+/// attributes restrict an operator to a part of a tensor, which ONNX cannot do.
 static egraph_status check_rest(const eg_onnx_item *item, uint16_t count) {
   const eg_op_info *op = info_of(item);
   for (uint16_t i = count; i < op->attr_count; i++)
@@ -139,7 +139,7 @@ static egraph_status write_conv(eg_onnx_body *body, const eg_onnx_item *item) {
   return eg_onnx_put_ints(body, node, "strides", strides.data, strides.len);
 }
 
-/// Writes all slots except the last one, the algorithm.
+/// Writes all attributes of our operator except the last one, the algorithm.
 static egraph_status write_conv_transpose(eg_onnx_body *body, const eg_onnx_item *item) {
   return write_slots(body, item, NULL, 0, 0, info_of(item)->attr_count - 1U);
 }
@@ -148,7 +148,7 @@ static egraph_status write_matmul(eg_onnx_body *body, const eg_onnx_item *item) 
   return write_slots(body, item, NULL, 0, 0, 0);
 }
 
-/// Writes a reduction: axes and keepdims are the first two slots.
+/// Writes a reduction, whose first two attributes are axes and keepdims.
 static egraph_status write_reduce(eg_onnx_body *body, const eg_onnx_item *item) {
   int64_t since = item->attrs->op == EG_OP_REDUCE_SUM ? 13 : 18;
   Onnx__NodeProto *node;
@@ -252,7 +252,7 @@ static egraph_status write_reshape(eg_onnx_body *body, const eg_onnx_item *item)
   return zero ? eg_onnx_put_int(body, node, "allowzero", 1) : EGRAPH_OK;
 }
 
-/// Writes an operator whose only slot is a list of integers.
+/// Writes an operator whose only attribute is a list of integers.
 static egraph_status write_list(eg_onnx_body *body, const eg_onnx_item *item) {
   eg_op op = (eg_op)item->attrs->op;
   int64_t since = op == EG_OP_EXPAND ? 8 : op == EG_OP_TILE ? 6 : 13;
@@ -444,7 +444,7 @@ static egraph_status write_grid_sample(eg_onnx_body *body, const eg_onnx_item *i
   return EGRAPH_OK;
 }
 
-/// Writes a col2im, whose first two slots are operands in ONNX.
+/// Writes a col2im, whose first two attributes are operands in ONNX.
 static egraph_status write_col2im(eg_onnx_body *body, const eg_onnx_item *item) {
   const char *operands[2];
   for (uint16_t i = 0; i < 2; i++) {

@@ -89,7 +89,7 @@ egraph_status eg_onnx_put_node(eg_onnx_body *body, const char *op_type,
                                const char *const *inputs, uint32_t input_count,
                                const char *const *outputs, uint32_t output_count,
                                Onnx__NodeProto **out);
-/// Appends a node with the item's name and results, and these operands.
+/// Appends the node to be written, by its name and results, with these operands.
 egraph_status eg_onnx_put_item(eg_onnx_body *body, const char *op_type,
                                const char *const *inputs, uint32_t input_count,
                                const eg_onnx_item *item, Onnx__NodeProto **out);
@@ -101,7 +101,7 @@ egraph_status eg_onnx_put(eg_onnx_body *body, const char *op_type,
                           const char *const *inputs, uint32_t input_count,
                           const char *result, const char **out_result,
                           Onnx__NodeProto **out);
-/// Copies the nodes to a list that lives as long as the writer.
+/// Copies the nodes of the body to a list that lives as long as the writer.
 egraph_status eg_onnx_take_nodes(const eg_onnx_body *body, Onnx__NodeProto ***out,
                                  size_t *out_count);
 
@@ -124,9 +124,9 @@ egraph_status eg_onnx_put_tensor(eg_onnx_body *body, Onnx__NodeProto *node,
 egraph_status eg_onnx_put_slot(eg_onnx_body *body, Onnx__NodeProto *node,
                                const eg_attr_info *info, const eg_attr *value);
 
-/// Fails with EGRAPH_E_UNSUPPORTED, and sets is_faulty, if the set that is written lacks
-/// one of the nodes from `first` on. Element types follow from the item's operands, node
-/// by node.
+/// Fails with EGRAPH_E_UNSUPPORTED, and sets is_faulty, if the operator set that is
+/// written lacks one of the body's nodes from index `first` on. Element types are
+/// inferred from the item's operands, node by node.
 egraph_status eg_onnx_check_nodes(eg_onnx_body *body, size_t first,
                                   const eg_onnx_item *item);
 /// Counts a node if ONNX Runtime does not load it. `dtype` as for eg_onnx_fault.

@@ -28,7 +28,7 @@ certificate_check check_plain, check_sharding, check_layout;
 
 /// Reads the head line and runs the check of its kind. The certificate is an open input.
 bool certificate_run(input *in, const char *problem, verdict *out);
-/// Runs the check with a problem in memory, an open input whose text is changed.
+/// Runs the check with a problem in memory: an open input, whose text is changed.
 bool certificate_run_on(input *in, input *problem, verdict *out);
 
 /// Goes to the next line that is not empty; false at the end.

@@ -40,14 +40,14 @@ void input_close(input *in);
 /// Allocates count * size zeroed bytes that live until input_close; NULL (and a reason)
 /// when memory is lacking or the size overflows. A count of 0 does not give NULL.
 void *input_allocate(input *in, size_t count, size_t size);
-/// Makes `pointer` point to `count` zeroed items of its type; false, with a reason.
+/// Makes `pointer` point to `count` zeroed items of its type; false: memory is lacking.
 #define INPUT_ROOM(in, pointer, count)                                                   \
   (((pointer) = input_allocate(in, (size_t)(count), sizeof *(pointer))) != NULL)
 /// Makes the array at *(T **)array large enough for `count` items of `size` bytes; its
 /// capacity at least doubles. False, without a reason: memory is lacking.
 bool input_grow(void *array, size_t *capacity, size_t count, size_t size);
 /// Groups items by key; omits items whose key is `keys` or larger. The items of key k are
-/// grouped[begin[k] .. begin[k + 1]). False, with a reason.
+/// grouped[begin[k] .. begin[k + 1]). False, with a reason, when memory is lacking.
 bool input_group(input *in, const uint32_t *key, size_t items, uint32_t keys,
                  uint32_t **begin, uint32_t **grouped);
 

@@ -43,7 +43,8 @@ static double far_price(const layout_check *k, const link *l, uint32_t label) {
   return k->dead[l->label + label] ? INFINITY : -k->price[l->label + label];
 }
 
-/// Returns the label that a strategy gives to a link of its value's producers.
+/// Returns the label that a strategy gives to a link (a variable of the dual): the number
+/// of a layout of the link's value, or another choice that the link prices.
 static uint32_t label_of(const layout_check *k, const link *l, uint32_t s) {
   const layout_text *t = &k->t;
   uint32_t op = t->op_of[s], nth = 0;
@@ -66,8 +67,8 @@ static uint32_t label_of(const layout_check *k, const link *l, uint32_t s) {
   return 0;
 }
 
-/// Returns the cost of a strategy or arc of a value, plus the priced memory that it
-/// takes.
+/// Returns the cost of a strategy or of a layout transition (arc) of a value, plus the
+/// memory that it takes, at the prices (dual multipliers) of the memory limits.
 static double cost_with_memory(const layout_check *k, uint32_t value, double cost,
                                const double *memory) {
   double sum = multiply_down(cost, k->t.cost_times[value]);
@@ -78,8 +79,8 @@ static double cost_with_memory(const layout_check *k, uint32_t value, double cos
   return sum;
 }
 
-/// Adds to a sum the prices of the links of a value's producers: at the labels of a
-/// strategy, or, for LAYOUT_NONE, at the labels of a value that is not computed.
+/// Adds to a sum the dual prices that a value's producers pay: for a strategy, or, for
+/// LAYOUT_NONE, for a value that is not computed.
 static double add_prices(const layout_check *k, uint32_t v, uint32_t s, double cost) {
   for (uint32_t i = k->link_begin[v]; i < k->link_begin[v + 1]; i++) {
     const link *l = &k->link[k->link_of[i]];
@@ -97,12 +98,14 @@ static double cost_of_strategy(const layout_check *k, uint32_t s) {
       cost_with_memory(k, v, k->t.cost[s], k->t.memory + (size_t)s * LAYOUT_ROWS));
 }
 
-/// Returns the cost of the producers of a value when it is not computed.
+/// Returns the dual prices that a value's producers pay when no operator computes the
+/// value; INFINITY for a value that every solution computes.
 static double cost_of_nothing(const layout_check *k, uint32_t v) {
   return k->required[v] ? INFINITY : add_prices(k, v, LAYOUT_NONE, 0);
 }
 
-/// Returns the part of an arc's cost that each tree of its value pays.
+/// Returns the cost of a layout transition (arc), divided among the trees of transitions
+/// that the dual has for its value.
 static double share_of_arc(const layout_check *k, uint32_t a) {
   const layout_text *t = &k->t;
   uint32_t v = t->place_value[t->arc_from[a]];
@@ -112,8 +115,9 @@ static double share_of_arc(const layout_check *k, uint32_t a) {
   return fmax(cost, 0);
 }
 
-/// Computes the minimum of a tree by tables [subset of users][layouts]: the least cost of
-/// serving the users from a layout (Dreyfus and Wagner 1971).
+/// Computes the least cost of a Steiner tree of layout transitions by tables [subset of
+/// users][layouts]: the least cost of serving the users from a layout (Dreyfus and
+/// Wagner 1971).
 static double minimum_of_tree(layout_check *k, uint32_t tree) {
   const layout_text *t = &k->t;
   const link *made = &k->link[k->tree_made[tree]];
@@ -163,7 +167,7 @@ typedef struct groups {
   uint32_t *begin, *item;
 } groups;
 
-/// One of the groups.
+/// The numbers of one of these groups.
 typedef struct list {
   const uint32_t *at;
   uint32_t count;
@@ -173,7 +177,7 @@ static list group(const groups *all, uint32_t i) {
   return (list){all->item + all->begin[i], all->begin[i + 1] - all->begin[i]};
 }
 
-/// Computes the minimum of a tie, whose computed members have one layout.
+/// Computes the least dual cost of a tie: values that have one layout if computed.
 static double minimum_of_tie(const layout_check *k, list links) {
   uint32_t labels = 0;
   double least = INFINITY;
@@ -193,7 +197,8 @@ static double minimum_of_tie(const layout_check *k, list links) {
   return links.count == 0 ? 0 : least;
 }
 
-/// True when the links cover all values of a cut.
+/// True when the links (dual variables) include one for each value that operators of a
+/// cut compute.
 static bool is_whole(const layout_check *k, uint32_t cut, list links) {
   for (uint32_t i = k->cut_begin[cut]; i < k->cut_begin[cut + 1]; i++) {
     bool is_linked = false;
@@ -204,8 +209,9 @@ static bool is_whole(const layout_check *k, uint32_t cut, list links) {
   return true;
 }
 
-/// Computes the minimum of a cut: at least one operator is chosen, if the links cover all
-/// values of the cut.
+/// Computes the least dual cost of a cut (a set of operators, one of which is in every
+/// solution): at least one of its operators is chosen, if links cover all values that the
+/// operators compute.
 static double minimum_of_cut(const layout_check *k, uint32_t cut, list links) {
   double sum = 0, more = INFINITY;
   for (uint32_t i = 0; i < links.count; i++) {
@@ -220,7 +226,7 @@ static double minimum_of_cut(const layout_check *k, uint32_t cut, list links) {
 
 // ---- labels in no solution ----------------------------------------------------------
 
-/// Marks as dead the labels of a link that are not marked in `support`.
+/// Marks as dead (in no solution) the labels of a link that are not marked in `support`.
 static bool bury(layout_check *k, const link *l, const uint8_t *support) {
   bool changed = false;
   for (uint32_t i = l->label; i < l->label + l->labels; i++) {
@@ -255,8 +261,8 @@ static bool bury_producers(layout_check *k, uint32_t v, uint8_t *support,
   return changed;
 }
 
-/// True when a user can get the value at one of the reached places, or without the
-/// value; marks these labels of the user in `support`.
+/// True when a user of a value can read it in one of the reached layouts, or can do
+/// without the value; marks these labels of the user in `support`.
 static bool serve(const layout_check *k, const link *user, const uint8_t *reached,
                   uint8_t *support) {
   bool any = false;
@@ -299,8 +305,8 @@ static bool bury_tree(layout_check *k, uint32_t tree, uint8_t *support,
   return changed;
 }
 
-/// Marks labels of a tie as dead if the members of the tie cannot agree on them. Members
-/// that are computed have one layout.
+/// Marks labels of a tie's members as dead (in no solution) if the members cannot agree
+/// on them: members that are computed have one layout.
 static bool bury_tie(layout_check *k, list links, uint8_t *support) {
   bool changed = false;
   uint32_t labels = 0;
@@ -327,7 +333,8 @@ static bool bury_tie(layout_check *k, list links, uint8_t *support) {
   return changed;
 }
 
-/// Marks a label as dead: an operator must be chosen if no other one of the cut may be.
+/// Marks "not chosen" as dead (in no solution) for an operator of a cut if no other
+/// operator of the cut can be chosen.
 static bool bury_cut(layout_check *k, uint32_t cut, list links) {
   uint32_t chosen = 0, last = 0;
   for (uint32_t i = 0; i < links.count; i++) {
@@ -340,7 +347,7 @@ static bool bury_cut(layout_check *k, uint32_t cut, list links) {
   return true;
 }
 
-/// Marks the labels of roots that are not among their requested layouts as dead.
+/// Marks as dead the layouts of root values in which they may not be returned.
 static void bury_roots(layout_check *k) {
   const layout_text *t = &k->t;
   for (uint32_t i = 0; i < k->links; i++) {
@@ -356,7 +363,7 @@ static void bury_roots(layout_check *k) {
 
 // ---- the bound ----------------------------------------------------------------------
 
-/// Groups that a check needs: strategies by value, links by tie and by cut.
+/// Groups of numbers that a check needs: strategies by value, links by tie and by cut.
 typedef struct lists {
   groups strategies, ties, cuts;
   uint8_t *support, *reached;
@@ -390,7 +397,7 @@ static bool make_lists(layout_check *k, lists *out) {
          INPUT_ROOM(in, out->reached, t->places) && INPUT_ROOM(in, k->table, table);
 }
 
-/// Marks labels that no solution has as dead, as far as single factors show it.
+/// Marks labels that no solution has as dead, as far as one tree, tie, cut or root shows.
 static void bury_labels(layout_check *k, const lists *all) {
   enum { MOST_ROUNDS = 30 };
   bool changed = true;

@@ -9,9 +9,9 @@
 
 // ---- what may be in a solution ------------------------------------------------------
 
-/// Derives the places that alive strategies and arcs can reach, without the operators of
-/// cut `cut` and without the value `without` (LAYOUT_NONE: with all of them): a least
-/// fixpoint. Sweeps go in both directions.
+/// Derives the layouts of values that strategies and transitions (arcs) still in use can
+/// reach, without the operators of cut `cut` and without the value `without`
+/// (LAYOUT_NONE: with all of them): a least fixpoint. Sweeps go in both directions.
 static void derive(layout_check *k, uint32_t cut, uint32_t without) {
   const layout_text *t = &k->t;
   uint8_t *out = k->in_cut; // has a strategy in the cut
@@ -40,7 +40,8 @@ static void derive(layout_check *k, uint32_t cut, uint32_t without) {
   }
 }
 
-/// True when the derived places contain one that each root allows, and all forced places.
+/// True when each root value is derived in a layout that it may have, and each value with
+/// a forced layout in that layout.
 static bool serves_roots(const layout_check *k) {
   const layout_text *t = &k->t;
   for (uint32_t r = 0; r < t->roots; r++) {
@@ -57,7 +58,7 @@ static bool serves_roots(const layout_check *k) {
   return true;
 }
 
-/// Marks the places from which strategies and arcs lead to a root or a forced strategy.
+/// Marks layouts of values from which strategies and arcs lead to a root or forced one.
 static void want(layout_check *k) {
   const layout_text *t = &k->t;
   memset(k->wanted, 0, t->places);
@@ -107,8 +108,8 @@ static void obey_user(layout_check *k) {
     k->arc_alive[a] = !t->place_out[t->arc_from[a]] && !t->place_out[t->arc_to[a]];
 }
 
-/// Removes strategies and arcs that are not derived or lead to no root, until none is
-/// left.
+/// Removes strategies and layout transitions that cannot be derived or lead to no root
+/// value, until nothing changes.
 static void settle(layout_check *k) {
   const layout_text *t = &k->t;
   for (bool changed = true; changed;) {
@@ -280,7 +281,7 @@ static bool read_link(layout_check *k, const char *word, uint32_t number,
   return true;
 }
 
-/// Reads labels and their prices; other labels have price 0.
+/// Reads prices of labels (values of a dual variable); other labels have price 0.
 static bool read_prices(layout_check *k, const link *l) {
   certificate *c = k->c;
   for (;;) {
@@ -296,7 +297,7 @@ static bool read_prices(layout_check *k, const link *l) {
   }
 }
 
-/// Makes the list of prices long enough for one more link; its capacity doubles.
+/// Makes the array of prices long enough for one more link's labels; it doubles.
 static bool make_room(layout_check *k, size_t *room) {
   if (k->labels <= *room) return true;
   size_t more = 2 * (size_t)k->labels + 1024;

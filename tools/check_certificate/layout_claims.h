@@ -40,9 +40,10 @@ typedef struct layout_check {
   double bound, *table;
 } layout_check;
 
-/// Removes strategies and arcs that no solution has, reads the dual, and derives that
-/// every solution contains the values that the dual names, and an operator of each cut.
-/// `word` is the first word of the current line.
+/// Removes strategies and layout transitions (arcs) that are in no solution, reads the
+/// stated dual solution, and derives that every solution computes the values that the
+/// dual names, and uses an operator of each set (cut) that it names. `word` is the first
+/// word of the current line.
 bool layout_read_claims(layout_check *k, const char *word);
 
 static inline bool layout_refuse(layout_check *k, const char *what) {

@@ -37,19 +37,19 @@ typedef struct layout_text {
   double claimed_cost;
 } layout_text;
 
-/// Reads everything up to and including the line of the cost. `word` is the first word of
-/// the next line.
+/// Reads the layout problem, its solution and the line of the solution's cost. `word` is
+/// the first word of the next line.
 bool layout_text_read(certificate *c, layout_text *out, const char **word);
 /// Goes to the next line and reads its first word; false, with a reason, at the end.
 bool layout_text_line(certificate *c, const char **word);
 
-/// Checks that the solution is valid, keeps the limits, and has the claimed cost.
+/// Checks that the solution is valid, keeps the memory limits, and has the claimed cost.
 bool layout_text_check_solution(certificate *c, const layout_text *t);
 
-/// Marks the places of a value that usable arcs reach from marked places.
+/// Marks a value's layouts that `usable` transitions reach from marked layouts.
 void layout_text_spread(const layout_text *t, uint32_t value, const uint8_t *usable,
                         uint8_t *marked);
-/// Returns the value that a strategy computes.
+/// Returns the value that the operator of a strategy computes.
 static inline uint32_t layout_text_value_of(const layout_text *t, uint32_t strategy) {
   return t->op_value[t->op_of[strategy]];
 }

@@ -18,7 +18,7 @@ static bool refuse(solution_check *k, const char *what) {
   return certificate_refuse(k->c, "%s", what);
 }
 
-/// Walks the needed values depth first: each must have a strategy, none may need itself.
+/// Walks needed values depth first: each has a strategy, none may depend on itself.
 static bool walk_solution(solution_check *k, uint32_t root) {
   const layout_text *t = k->t;
   uint32_t depth = 0, next = root;
@@ -59,7 +59,7 @@ static bool find_needed(solution_check *k) {
   return true;
 }
 
-/// Marks the places that used arcs reach from the places where values are computed.
+/// Marks layouts that the solution's transitions reach from those of computed values.
 static bool reach_places(solution_check *k) {
   const layout_text *t = k->t;
   for (uint32_t v = 0; v < t->values; v++) {

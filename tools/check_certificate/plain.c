@@ -101,8 +101,9 @@ static void reach(proof *q, uint32_t class, uint32_t *count) {
   q->queue[(*count)++] = class;
 }
 
-/// Checks that a choice covers the roots, is closed and acyclic. It is acyclic if all
-/// classes can be removed, each after its children.
+/// Checks that a choice of e-nodes covers the root classes, covers the children of its
+/// nodes, and is acyclic: all classes can be removed, each after its children. *low,
+/// *high: bounds of its cost.
 static bool check_choice(proof *q, const uint32_t *choice, double *low, double *high) {
   const plain_problem *p = q->p;
   uint32_t count = 0, done = 0;
@@ -180,8 +181,8 @@ static double unit_of(const plain_problem *p) {
   return (double)unit;
 }
 
-// True when no solution of cost at least `value` is below the bound: the bound is a
-// multiple of the unit, if there is one.
+// True when no solution of cost at least `value` is below the claimed bound: costs are
+// rounded up to multiples of the unit, if there is one.
 static bool reaches(const proof *q, double value) {
   return value >= q->bound || (q->unit > 0 && value > q->bound - q->unit);
 }
@@ -216,8 +217,8 @@ static void derive_classes(proof *q) {
     }
 }
 
-// Drops nodes that cannot be derived, and nodes that no needed class reaches. A needed
-// class without a derivation closes the state.
+// Drops e-nodes that cannot be derived, and nodes that no needed class reaches. A needed
+// class without a derivation closes the current state: no solution is left.
 static void clean_up(proof *q) {
   const plain_problem *p = q->p;
   if (q->clean) return;
@@ -244,7 +245,7 @@ static void clean_up(proof *q) {
 
 // ---- rows ---------------------------------------------------------------------------
 
-// Reads a set of classes, the rest of the line; the classes are distinct.
+// Reads a set of e-classes, the rest of the line; the classes are distinct.
 static bool read_set(proof *q) {
   q->set_size = 0;
   if (++q->stamp == 0) {
@@ -285,7 +286,8 @@ static bool read_weight(proof *q, double *weight) {
          certificate_refuse(q->c, "the weight %.17g is negative", *weight);
 }
 
-// Subtracts the weight from K(S), except from nodes of class `except`.
+// Subtracts the weight from the costs of K(S), the nodes of the set's classes without a
+// child in the set, except nodes of class `except`.
 static void take_off_cut(proof *q, double weight, uint32_t except) {
   const plain_problem *p = q->p;
   for (uint32_t s = 0; s < q->set_size; s++) {
@@ -347,7 +349,7 @@ static bool read_use(proof *q) {
   return true;
 }
 
-// Reads `bound`. A class has at most one chosen node, so that its least rest counts.
+// Reads `bound`. A class has one chosen node, so that its least remaining cost counts.
 static bool read_bound(proof *q) {
   const plain_problem *p = q->p;
   if (!certificate_line_ends(q->c)) return false;
@@ -370,8 +372,8 @@ static bool read_bound(proof *q) {
 
 // ---- nodes that others replace ------------------------------------------------------
 
-// Reads `needs`. Without class k, nothing in S can be derived: every other class has a
-// child in S in each of its nodes.
+// Reads a record `needs`: every derivation of a class contains class k. Without k,
+// nothing in S can be derived: every other class has a child in S in each of its nodes.
 static bool read_needs(proof *q) {
   const plain_problem *p = q->p;
   uint32_t class, needed;
@@ -471,7 +473,7 @@ static bool read_split(proof *q) {
   return true;
 }
 
-// Restores nodes and classes that changed at the current depth or below.
+// Restores e-nodes and classes that changed at the current depth of the proof or below.
 static void undo(proof *q) {
   for (uint32_t n = 0; n < q->p->nodes; n++)
     if (q->gone_at[n] > q->depth) q->gone_at[n] = 0;
@@ -533,7 +535,7 @@ static bool prepare_proof(proof *q) {
   return true;
 }
 
-// Checks infeasibility: a root must have no derivation; nothing else is proved.
+// Checks that there is no solution: a root has no derivation; proves nothing else.
 static bool check_infeasible(proof *q, verdict *out) {
   clean_up(q);
   if (!q->closed) return certificate_refuse(q->c, "every root can be derived");

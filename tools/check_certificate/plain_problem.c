@@ -7,7 +7,7 @@
 
 #define NONE UINT32_MAX
 
-// Names and their numbers, in the order of arrival.
+// Names and their numbers, in the order in which the file first has them.
 typedef struct name_table {
   const char **name; // [count]
   uint32_t *slot;    // [slots] number + 1, 0: free
@@ -59,8 +59,8 @@ static uint32_t table_number(name_table *table, const char *name) {
   return *slot - 1;
 }
 
-// Allocates memory for upper limits of all counts: every node, name and child has a
-// colon or a quoted string.
+// Allocates memory for upper limits of the numbers of nodes, names and children in a
+// file: each of them has a colon or a quoted string.
 static bool size_rooms(reader *r) {
   input *in = &r->json.in;
   size_t quotes = 0, colons = 0;

@@ -27,7 +27,7 @@ bool json_string(problem_json *json, const char **out);
 bool json_double(problem_json *json, double *out);
 /// Reads an integer: no fraction, no exponent, 64 bits.
 bool json_int64(problem_json *json, int64_t *out);
-/// Returns the first byte of the next value; 0 at the end.
+/// Returns the first byte of the next JSON value; 0 at the end.
 char json_peek(problem_json *json);
 /// Reads any value, nested to at most 64, and drops it.
 bool json_skip(problem_json *json);

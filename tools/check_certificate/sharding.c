@@ -41,7 +41,7 @@ static bool check_merge(checker *k) {
 
 // ---- memory --------------------------------------------------------------------------
 
-// A slot at which a node's usage changes, and the item that begins or ends there.
+// A slot of time in which a node's memory use changes, and the item that causes it.
 typedef struct border {
   uint32_t slot, item;
   bool ends;
@@ -71,8 +71,8 @@ static bool list_borders(checker *k, uint32_t n, profile *list) {
   return true;
 }
 
-// Returns the largest load in slots [first, last), which is not empty, by a tree over
-// the slots.
+// Returns the largest memory load in time slots [first, last), which is not empty, by a
+// tree over the slots.
 static wide most_load(const checker *k, uint32_t first, uint32_t last) {
   wide most = k->load[k->p->slots + first];
   for (size_t a = (size_t)first + k->p->slots, b = (size_t)last + k->p->slots; a < b;
@@ -83,8 +83,8 @@ static wide most_load(const checker *k, uint32_t first, uint32_t last) {
   return most;
 }
 
-// Visits the intervals in which the node's usage is constant: adds its least usage to the
-// load, or (`drop`) removes strategies that do not fit next to the least usage of the
+// Visits the intervals in which a node's memory use is constant: adds its least use to
+// the load, or (`drop`) removes strategies that do not fit next to the least use of the
 // other nodes.
 static void walk_profile(checker *k, uint32_t n, const profile *list, bool drop) {
   uint32_t count = width(k, n);
@@ -242,8 +242,8 @@ static bool read_filter(checker *k, filter *f) {
   return true;
 }
 
-// Computes the sums of node n in k->sum. Subtracts the least sum from all of them, and
-// adds it to the total.
+// Computes the reduced costs of the strategies of node n in k->sum. Subtracts the least
+// one from all of them, and adds it to the lower bound.
 static void price_node(checker *k, filter *f, uint32_t n) {
   state *s = &k->s;
   uint32_t begin = k->p->begin[n];
@@ -274,8 +274,8 @@ static int64_t residual(const checker *k, const filter *f, uint32_t e, uint32_t 
          k->message.at[d->message[0] + v] - k->message.at[d->message[1] + w];
 }
 
-// Computes the least residual of the table, which is added to the total, and by how much
-// the least residual of each of its lines is above it.
+// Adds the least reduced cost in an edge's table to the lower bound, and computes by how
+// much the least reduced cost of each of the table's lines is above it.
 static void price_edge(checker *k, filter *f, uint32_t e) {
   const edge *d = &k->s.edges[e];
   const uint8_t *alive[2];
@@ -312,7 +312,7 @@ static void price_edge(checker *k, filter *f, uint32_t e) {
     }
 }
 
-// Forbids pairs whose reduced cost reaches the cutoff.
+// Forbids pairs of strategies whose reduced cost reaches the cutoff.
 static void drop_pairs(checker *k, filter *f, uint32_t e) {
   const edge *d = &k->s.edges[e];
   const wide *sum[2] = {k->sum + k->p->begin[d->ends[0]],

@@ -94,8 +94,8 @@ uint32_t sharding_slot(const sharding_problem *p, int64_t time) {
   return low;
 }
 
-// Computes the slots: the intervals between consecutive times at which a node begins
-// or ends.
+// Computes the slots of time: the intervals between consecutive times at which a node
+// begins or ends to use memory.
 static bool take_intervals(problem_json *json, const lists *l, sharding_problem *out) {
   size_t count = 0;
   if (!INPUT_ROOM(&json->in, out->time, 2 * (size_t)out->nodes + 2) ||

@@ -33,12 +33,13 @@ typedef struct sharding_problem {
 /// sharding_close frees.
 bool sharding_read(problem_json *json, sharding_problem *out);
 void sharding_close(sharding_problem *problem);
-/// Finds the slot of a time, which one of the slots must contain.
+/// Finds the slot (interval between events) that contains a time; there must be one.
 uint32_t sharding_slot(const sharding_problem *problem, int64_t time);
-/// Computes cost and peak of a choice; FORBIDDEN and INT64_MAX stand for larger values.
+/// Computes the cost and the peak memory of a choice of one strategy for each node;
+/// FORBIDDEN and INT64_MAX stand for larger values.
 bool sharding_evaluate(problem_json *json, const sharding_problem *problem,
                        const uint32_t *choice, int64_t *out_cost, int64_t *out_peak);
-/// Returns a cost that no choice with finite costs exceeds; FORBIDDEN beyond 2^58.
+/// Returns a cost that no choice of finite costs exceeds; FORBIDDEN beyond 2^58.
 int64_t sharding_most(const sharding_problem *problem);
 
 #endif

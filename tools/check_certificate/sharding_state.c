@@ -101,8 +101,8 @@ static bool has_partner(const checker *k, uint32_t h, uint32_t v) {
   return false;
 }
 
-// Removes strategies without a partner: visits the neighbours of each changed node, until
-// nothing changes.
+// Removes strategies that have no allowed partner at a neighbour: visits the neighbours
+// of each changed node, until nothing changes.
 void sharding_make_consistent(checker *k) {
   state *s = &k->s;
   while (k->queue_count != 0) {
@@ -124,7 +124,8 @@ void sharding_make_consistent(checker *k) {
 
 // ---- merging -------------------------------------------------------------------------
 
-// Fills k->of with the partner in g of each strategy of n; false when a strategy has two.
+// Fills k->of with the only allowed partner in node g of each strategy of node n; false
+// when a strategy has two partners.
 static bool find_function(checker *k, uint32_t h, uint32_t n, uint32_t g) {
   for (uint32_t v = 0; v < width(k, n); v++) {
     uint32_t found = 0;
@@ -141,8 +142,8 @@ static bool find_function(checker *k, uint32_t h, uint32_t n, uint32_t g) {
   return true;
 }
 
-// Moves half-edge h from g to n: its table gets a line per strategy of n; a strategy that
-// is not alive gets a forbidden line.
+// Moves the end of half-edge h from node g to node n: its cost table gets a line per
+// strategy of n; a strategy that is not alive gets a forbidden line.
 static bool move_edge(checker *k, uint32_t h, uint32_t n, uint32_t g) {
   state *s = &k->s;
   uint32_t x = other_end(s, h), own = width(k, n), old = width(k, g), lines = width(k, x);
@@ -270,7 +271,7 @@ bool sharding_start(checker *k) {
   return true;
 }
 
-// Copies the state without removed edges.
+// Copies the current state of the proof without removed edges.
 bool sharding_copy(checker *k, state *to) {
   const state *from = &k->s;
   size_t nodes = k->p->nodes, strategies = k->p->cost.count;

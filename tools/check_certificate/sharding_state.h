@@ -19,7 +19,7 @@ typedef struct edge {
   size_t table, message[2];
 } edge;
 
-// Slots in which a node uses memory; usage[0] .. are the bytes of each of its strategies.
+// A node's memory use in an interval of slots; usage[0] ..: bytes of each strategy.
 typedef struct item {
   uint32_t first, last, next;
   size_t usage;
@@ -96,22 +96,22 @@ static inline int64_t capped(int64_t a, int64_t b) { // both are at most FORBIDD
 
 // The functions below refuse the certificate when memory is lacking, and return false.
 
-/// Makes a list longer; adds its bytes to the bytes of all states.
+/// Makes a list of numbers longer; adds its bytes to the bytes of all proof states.
 bool sharding_grow(checker *k, numbers *list, size_t count);
 /// Makes the initial state of the problem; k->p and k->cutoff must be set.
 bool sharding_start(checker *k);
-/// Copies the current state without removed edges.
+/// Copies the current state of the proof without removed edges.
 bool sharding_copy(checker *k, state *to);
 void sharding_free(checker *k, state *s);
 
 /// Finds the half-edge from a to b, or NONE.
 uint32_t sharding_find_half(state *s, uint32_t a, uint32_t b);
-/// Notes that node n lost strategies or pairs.
+/// Notes that node n lost strategies or pairs, so that its neighbours are visited again.
 void sharding_touch(checker *k, uint32_t n);
 void sharding_kill(checker *k, uint32_t n, uint32_t v);
-/// Removes strategies without a partner until nothing changes.
+/// Removes strategies without an allowed partner at a neighbour until nothing changes.
 void sharding_make_consistent(checker *k);
-/// Merges g into n; g must be a function of n.
+/// Merges node g into its neighbour n, whose strategy must determine the one of g.
 bool sharding_merge(checker *k, uint32_t n, uint32_t g);
 
 #endif

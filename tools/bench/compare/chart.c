@@ -21,7 +21,7 @@ static bool is_own(const compare_row *row) {
          (search->kind == SEARCH_OWN || search->kind == SEARCH_OWN_OVERLAP);
 }
 
-/// True when two rows belong to one panel: their keys agree in all but the search.
+/// True when two rows belong to one panel of the chart: they differ only in the search.
 static bool is_same_panel(const compare_row *a, const compare_row *b) {
   static const compare_column columns[] = {COL_MODEL, COL_MACHINE, COL_DEVICES,
                                            COL_SCALING, COL_TYPE};
@@ -89,7 +89,7 @@ static void write_text(FILE *file, double x, double y, const char *class,
   fprintf(file, "</text>\n");
 }
 
-/// Writes the bar of a row with its label; bars are relative to `unit` seconds.
+/// Writes a row's bar in the chart, with its label; bars are relative to `unit` seconds.
 static void write_bar(FILE *file, const compare_row *row, double unit, double x,
                       double y) {
   char label[96];
@@ -130,7 +130,7 @@ static bool begins_panel(const compare_row *const *rows, size_t at) {
   return true;
 }
 
-/// Writes the panel that begins with row `first`; with file NULL it only counts the rows.
+/// Writes the panel that begins with row `first`, and counts its rows; NULL: only counts.
 static size_t write_panel(FILE *file, const compare_row *const *rows, size_t count,
                           size_t first, double x, double y) {
   char title[160];

@@ -5,18 +5,18 @@
 
 #include "tools/bench/compare/table.h"
 
-/// Returns the seconds by which rows are compared: simulated seconds, or the cost if
-/// nothing is simulated; NAN: the row does not fit.
+/// Returns the seconds by which searches are compared: the simulated seconds of the row's
+/// plan, or its cost if nothing was simulated; NAN: no plan that fits was found.
 double row_seconds(const compare_row *row);
-/// Returns the same seconds for the product's own best row with the same plan task as a
-/// row; NAN: none.
+/// Returns row_seconds of the best row of the product's own search for the same plan task
+/// as `row`; NAN: there is no such row.
 double rows_own_seconds(const compare_row *const *rows, size_t count,
                         const compare_row *row);
-/// True when the product's own search has a row for the plan task of a row, with
+/// True when the product's own search has a row for the plan task of `row`, with
 /// any outcome.
 bool rows_have_own(const compare_row *const *rows, size_t count, const compare_row *row);
-/// Writes a self-contained SVG file, with a panel for each model, machine, number of
-/// devices and type.
+/// Writes a comparison as a self-contained SVG file, with a panel for each model,
+/// machine, number of devices and type of elements.
 void rows_write_svg(FILE *file, const compare_row *const *rows, size_t count);
 
 #endif

@@ -31,7 +31,7 @@ typedef struct compare_entry {
   bool is_done; // the row has its results
 } compare_entry;
 
-/// A run: the lists that flags name, and the rows that result.
+/// A run of the benchmark: the lists that flags name, and the rows that result.
 typedef struct comparison {
   const compare_flags *flags;
   text_array models, machines, nodes, types, searches;
@@ -149,7 +149,7 @@ static void print_row(const compare_row *row) {
 
 // ---- which -----------------------------------------------------------------------
 
-/// What rows of one model on one machine have in common.
+/// The keys that all rows of one model on one machine have in common.
 typedef struct entry_place {
   const zoo_model *model;
   const char *machine; // "": one device, with estimated costs
@@ -193,7 +193,7 @@ static void add_searches(comparison *c, const entry_place *place) {
     add_search(c, place, c->searches.items[i]);
 }
 
-/// Adds rows for the models with training, on one machine.
+/// Adds rows for the models with a training step, on one machine.
 static void add_trained(comparison *c, const char *machine, uint32_t devices) {
   for (size_t m = 0; m < c->models.count; m++) {
     const zoo_model *model = zoo_find(c->models.items[m]);
@@ -202,7 +202,7 @@ static void add_trained(comparison *c, const char *machine, uint32_t devices) {
   }
 }
 
-/// Lists the rows: first model by model on each machine, then graphs for one device.
+/// Lists the rows to measure: model by model on each machine, then graphs for a device.
 static bool list_entries(comparison *c) {
   bool trains = false;
   for (size_t m = 0; m < c->models.count; m++)
@@ -234,7 +234,7 @@ static bool list_entries(comparison *c) {
                   "--list says which do");
 }
 
-/// Takes over rows of earlier runs; false when a row was measured with other settings.
+/// Copies results that an earlier run measured; false when its settings differ.
 static bool take_kept(comparison *c) {
   for (size_t i = 0; i < c->count; i++) {
     compare_entry *entry = &c->entries[i];
@@ -336,7 +336,7 @@ static int run_comparison(const compare_flags *flags) {
   int outcome = is_fine ? EXIT_FAILED : EXIT_USAGE;
   is_fine =
       is_fine && list_entries(&c) && table_open(&c.table, flags->csv, flags->resumes);
-  // Makes the files empty: a file that cannot be written is reported before the run.
+  // Empty the output files: a file that cannot be written is reported before the run.
   is_fine = is_fine && take_kept(&c) && write_rows(flags->json, NULL, NULL, 0) &&
             write_rows(flags->svg, NULL, NULL, 0);
   if (is_fine) {
@@ -385,7 +385,7 @@ static void print_batch(const zoo_model *model) {
     printf(", %lld micro-batches", (long long)model->micro_batches);
 }
 
-/// Prints a size: the number of devices for which it was published, and its contents.
+/// Prints a model's size: the devices for which it was published, and its dimensions.
 static egraph_status print_size(const zoo_model *model, const zoo_size *size) {
   zoo_case c = zoo_choose(model, size->devices != 0 ? size->devices : 1, false);
   OWNED(egraph_graph, graph);

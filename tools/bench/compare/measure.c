@@ -22,7 +22,7 @@
 
 // ---- machines --------------------------------------------------------------------
 
-/// Plans the smallest graph; its plan contains the number of devices.
+/// Plans the smallest graph for a machine; the plan contains the number of devices.
 static egraph_status plan_one_node(const egraph_graph *graph, const char *machine,
                                    uint32_t *out) {
   egraph_target target = egraph_target_default();
@@ -106,7 +106,8 @@ static egraph_status simulate(const egraph_plan *plan, const char *machine, doub
   return EGRAPH_OK;
 }
 
-/// Sets the status of a row, and the bytes of memory that are missing (0 or less: none).
+/// Sets the status of a row by the bytes of memory that its plan lacks; 0 or less: the
+/// plan fits, and the status is `otherwise`.
 static void tell_fit(compare_row *row, double short_bytes, compare_status otherwise) {
   bool is_short = short_bytes > 0;
   row_set(row, COL_STATUS, compare_status_word(is_short ? STATUS_TOO_LARGE : otherwise));

@@ -8,7 +8,7 @@
 #include "tools/bench/compare/table.h"
 #include "tools/bench/zoo/zoo.h"
 
-/// The input of a row.
+/// The input of one measured row: model, machine, search and limits.
 typedef struct compare_case {
   zoo_case model;
   const char *machine; // "dgx-h100*4"; "": one device, whose costs are estimated
@@ -23,8 +23,8 @@ typedef struct compare_case {
 /// Counts the devices of a machine. Fails as egraph_optimize does for an invalid machine.
 egraph_status machine_devices(const char *machine, uint32_t *out);
 
-/// Fills the results of a row whose keys and settings are set. False: the user wants to
-/// stop, and the row has no result.
+/// Runs a search and fills the results of a row, whose other cells are set. False: the
+/// user wants to stop, and the row has no result.
 bool measure_row(const compare_case *c, compare_row *row);
 
 #endif

@@ -19,8 +19,8 @@ typedef struct search_entry {
   bool finds_plans, finds_graphs; // pipelines count as plans
 } search_entry;
 
-/// Returns the searches in the order of the rows, the product's own first; NULL after
-/// the last.
+/// Returns the index-th search in the order of the rows, the product's own searches
+/// first; NULL after the last.
 const search_entry *search_at(uint32_t index);
 /// Finds a search by name; NULL: there is none.
 const search_entry *search_find(const char *name);

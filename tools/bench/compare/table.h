@@ -11,8 +11,8 @@
 #include <stdio.h>
 
 // Columns: id, name, kind of its cells, role. Rows with equal keys are the same row;
-// settings are the options of a measurement; only the last column differs from run to
-// run.
+// settings are the options of a measurement; only the last column, the seconds of the
+// search, differs from run to run.
 #define COMPARE_COLUMN_LIST(X)                                                           \
   X(COL_MODEL, "model", TEXT, KEY)                                                       \
   X(COL_MACHINE, "machine", TEXT, KEY)                                                   \
@@ -57,7 +57,7 @@ typedef enum compare_status {
 #undef COMPARE_STATUS_ENUM
 const char *compare_status_word(compare_status status);
 
-/// A row; it owns the texts of its cells. "": no value. Starts as zeros.
+/// A row of a comparison; it owns the texts of its cells. "": no value. Starts as zeros.
 typedef struct compare_row {
   char *cell[COMPARE_COLUMNS];
 } compare_row;
@@ -75,9 +75,9 @@ void row_copy(compare_row *row, const compare_row *from);
 void row_free(compare_row *row);
 /// Writes one line of comma-separated values.
 void row_write(FILE *file, const compare_row *row);
-/// Reads one line of comma-separated values; false at the end of the file, and for an
-/// incomplete line or one with invalid numbers: *out_wrong then contains the error,
-/// otherwise it is empty.
+/// Reads one row from a line of comma-separated values; false at the end of the file, and
+/// for an incomplete line or one with invalid numbers: *out_wrong then contains the
+/// error, otherwise it is empty.
 bool row_read(FILE *file, compare_row *out, char *out_wrong, size_t room);
 
 typedef struct compare_table {
@@ -95,8 +95,8 @@ typedef struct compare_table {
 bool table_open(compare_table *table, const char *path, bool resumes);
 /// Finds the row of an earlier run with the same key; NULL: there is none.
 const compare_row *table_find(const compare_table *table, const compare_row *row);
-/// True when two rows have the same settings; otherwise prints on standard error the
-/// setting that differs, and a remedy.
+/// True when two rows were measured with the same settings; otherwise prints on standard
+/// error the setting that differs, and a remedy.
 bool table_settings_match(const compare_table *table, const compare_row *have,
                           const compare_row *want);
 /// Writes a row to the file.

@@ -48,7 +48,8 @@ static char *file_text(const char *folder, const char *name) {
 }
 
 enum { MAX_RAW_SIZE = 100000000 };
-// A name is also an argument of the peer's command.
+// A name of a benchmark is also an argument of the other program's command: only these
+// characters are allowed.
 static const char LETTERS[] =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
 
@@ -100,7 +101,7 @@ static bool read_all_counts(const char *text, bench_spec *spec) {
 
 // ---- raw structures --------------------------------------------------------------
 
-// Returns the counts at the end of a raw benchmark.
+// Returns the counts of nodes and classes at the end of a benchmark without rules.
 static bench_counts counts_of_raw(raw_kind kind, uint32_t n) {
   switch (kind) {
   case RAW_ADD:

@@ -43,8 +43,8 @@ static double per(double amount, uint64_t count) {
   return count != 0 ? amount / (double)count : (double)NAN;
 }
 
-/// Returns the seconds of the peer divided by the seconds of this program, in one pair
-/// of runs.
+/// Returns the seconds of the other program divided by the seconds of this program, in
+/// one pair of runs.
 static double ratio(const bench_measurement *m, uint32_t pair) {
   return m->peer_seconds[pair] / m->seconds[pair];
 }
@@ -78,8 +78,8 @@ static void say_difference(FILE *file, const bench_measurement *m, uint32_t row)
   fprintf(file, "\n");
 }
 
-/// Returns how many counts differ from the expected counts, or from the peer's; prints
-/// each difference on `file` unless that is NULL.
+/// Returns how many counts differ from the expected counts, or from the counts of the
+/// other program; prints each difference on `file` unless that is NULL.
 static uint32_t count_mismatches(const bench_measurement *m, FILE *file) {
   const bench_spec *spec = m->spec;
   const bench_result *r = &m->best;

@@ -87,7 +87,7 @@ static egraph_status add_nasrnn(egraph_terms *terms, uint32_t cells) {
 
 // ---- raw structures --------------------------------------------------------------
 
-/// The structure on which a raw benchmark works.
+/// The e-graph structure on which a benchmark without rules works.
 typedef struct raw_bench {
   raw_kind kind;
   uint32_t size;
@@ -98,7 +98,7 @@ typedef struct raw_bench {
 
 enum { FIRST_SUMS = 16 };
 
-// Finds the operands of ids[k]: ids[k - 1] and one of the sixteen before; no sum repeats.
+// Finds the operands of term ids[k]: ids[k - 1] and one of the sixteen before it.
 static void sides_of(const egraph_class *ids, uint32_t k, egraph_class sides[2]) {
   sides[0] = ids[k - 1];
   sides[1] = ids[k - FIRST_SUMS + (k * 7) % FIRST_SUMS];
@@ -113,7 +113,7 @@ static egraph_status add_sums(egraph_terms *terms, raw_bench *raw) {
   return EGRAPH_OK;
 }
 
-// Finds the existing sums again, many at a time.
+// Looks up the sums that exist already, many at a time.
 static egraph_status find_sums(egraph_terms *terms, raw_bench *raw) {
   enum { MANY = 1024 };
   egraph_class sides[2 * MANY];
@@ -202,7 +202,7 @@ static const struct {
            [RAW_WIDE_EACH] = {build_wide, unite_wide},
            [RAW_MULTI] = {build_groups, search_groups}};
 
-/// Builds the structure. Free its ids also after a failure.
+/// Builds the structure of a benchmark without rules. Free its ids also after a failure.
 static egraph_status build_raw(egraph_terms *terms, raw_kind kind, uint32_t size,
                                raw_bench *out) {
   *out = (raw_bench){.kind = kind, .size = size, .operations = size};

@@ -42,8 +42,8 @@ typedef struct peer_result {
   double cpu_seconds;
 } peer_result;
 
-/// Runs the peer; `name` consists of letters, digits and -. False when the peer fails,
-/// with a message when its output is not understood.
+/// Runs another program's benchmark; `name` consists of letters, digits and -. False when
+/// the program fails, with a message when its output is not understood.
 bool peer_run(const char *command, const char *name, peer_result *out);
 
 #endif

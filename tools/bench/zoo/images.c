@@ -37,7 +37,8 @@ void zoo_build_resnext50(zoo_net *net, int64_t batch, const zoo_size *size) {
 
 // ---- Inception-v3 ------------------------------------------------------------------
 
-/// A convolution of a branch, which is a sequence of them: {height, width, channels}.
+/// A convolution {height, width, channels} in a branch of a block; a branch is a sequence
+/// of convolutions.
 typedef struct branch_step {
   int64_t height, width, channels;
 } branch_step;

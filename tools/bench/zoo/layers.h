@@ -31,8 +31,8 @@ typedef struct zoo_shape {
 zoo_tensor zoo_input(zoo_net *net, const char *name, egraph_dtype dtype, zoo_shape shape);
 /// Adds a float32 weight without data.
 zoo_tensor zoo_weight(zoo_net *net, zoo_shape shape);
-/// Adds a float32 weight without data under its own name, by which training leaves
-/// it unchanged.
+/// Adds a float32 weight without data under this name, by which training knows that it
+/// leaves the weight unchanged.
 zoo_tensor zoo_frozen(zoo_net *net, const char *name, zoo_shape shape);
 /// Adds a float32 constant with data.
 zoo_tensor zoo_constant(zoo_net *net, zoo_shape shape, const float *data);
@@ -60,7 +60,7 @@ zoo_tensor zoo_concat(zoo_net *net, const zoo_tensor *parts, uint32_t count,
 /// Adds a look-up of rows of a table of weights [rows, width] by indices.
 zoo_tensor zoo_embed(zoo_net *net, zoo_tensor table, zoo_tensor indices);
 
-/// A window over [N,C,H,W].
+/// A sliding window over images [N,C,H,W]: size, stride and padding.
 typedef struct zoo_window {
   int64_t height, width, stride;
   bool is_same; // padded so that a stride of 1 keeps the size; if uneven, more at the end

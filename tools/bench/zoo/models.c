@@ -120,7 +120,7 @@ const zoo_model *zoo_find(const char *name) {
 
 zoo_case zoo_choose(const zoo_model *model, uint32_t devices, bool is_strong) {
   uint32_t scale = is_strong ? ZOO_STRONG_DEVICES : devices, at = 0;
-  // Take the largest size that was published for at most `scale` devices, or the
+  // Take the largest model size that was published for at most `scale` devices, or the
   // smallest size.
   while (at + 1 < model->size_count && model->sizes[at + 1].devices <= scale)
     at++;

@@ -108,7 +108,8 @@ void zoo_build_gpt(zoo_net *net, int64_t batch, const zoo_size *size) {
 
 // ---- a mixture of experts ----------------------------------------------------------
 
-/// Tokens in groups; each token goes to two experts, as far as their capacity allows.
+/// The router of a mixture of experts: tokens in groups; each token goes to two experts,
+/// as far as their capacity allows.
 typedef struct router {
   int64_t groups, tokens, experts, capacity; // tokens, capacity: of one group
   zoo_tensor off_on;                         // {0, 1}
@@ -154,8 +155,8 @@ static zoo_tensor place_tokens(zoo_net *net, const router *r, zoo_tensor mask,
                 (zoo_shape){3, {r->groups, r->tokens, r->capacity}});
 }
 
-/// Returns the gate of the chosen expert, at the position of the token: [groups, tokens,
-/// experts, capacity].
+/// Returns the gate (weight) of the expert chosen for each token, at the position of the
+/// token: [groups, tokens, experts, capacity].
 static zoo_tensor combine_weights(zoo_net *net, const router *r, zoo_tensor gates,
                                   zoo_tensor mask, zoo_tensor place) {
   zoo_tensor gate = zoo_binary(net, "mul", gates, mask);

@@ -6,7 +6,7 @@
 
 #include "include/egraph.h"
 
-/// A size of a model; members that its network does not use are 0.
+/// A published size of a model; members that its network does not use are 0.
 typedef struct zoo_size {
   const char *name; // "39B"; "" when there is only one size
   uint32_t devices; // devices for which it was published; ascending within a family
@@ -45,7 +45,7 @@ static inline bool zoo_trains(const zoo_model *model) { return model->optimizer 
 // for ZOO_STRONG_DEVICES.
 enum { ZOO_STRONG_DEVICES = 64 };
 
-/// A model for some devices.
+/// A model, with the size and the batch that were chosen for a number of devices.
 typedef struct zoo_case {
   const zoo_model *model;
   const zoo_size *size;
