@@ -185,7 +185,8 @@ egraph_status eg_step_check_create(const egraph_allocator *alloc, const eg_graph
   step_tensors_init(&check->inputs, heap);
   step_tensors_init(&check->base, heap);
   step_tensors_init(&check->moved, heap);
-  EG_HAND_OVER_OR_DESTROY(prepare_check(check, options), check, eg_step_check_destroy, out);
+  EG_HAND_OVER_OR_DESTROY(prepare_check(check, options), check, eg_step_check_destroy,
+                          out);
 }
 
 void eg_step_check_destroy(eg_step_check *check) {

@@ -106,6 +106,12 @@ static void pools_with_places(void **state) {
       T("float32[1,1,4,4]", 10, 15, 1, 11, 0, 2, 6, 12, 4, 7, 9, 13, 8, 3, 5, 14));
   box_expect(box, 0, "float32[1,1,2,2]", 1e-5, 4, (const double[]){15, 12, 8, 14});
   box_expect(box, 1, "int64[1,1,2,2]", 1e-5, 4, (const double[]){4, 13, 3, 15});
+  // A window on padding alone has no place.
+  RUN(EG_OP_MAX_POOL_INDICES,
+      "kernel_shape [2 1]; strides [1 1]; pads [1 0 1 0]; dilations [1 1]; storage_order "
+      "1",
+      T("float32[1,1,0,2]", 0));
+  box_expect(box, 1, "int64[1,1,1,2]", 0, 2, (const double[]){-1, -1});
   RUN(EG_OP_MAX_UNPOOL,
       "kernel_shape [2 2]; strides [2 2]; pads [0 0 0 0]; shape [1 1 4 4]",
       T("float32[1,1,2,2]", 15, 12, 8, 14), T("int64[1,1,2,2]", 1, 7, 12, 15));

@@ -260,7 +260,9 @@ static void joint_is_never_dearer(void **state) {
       "bus)";
   const case_limits limits = {.nodes = 6, .axes = 1, .has_phases = true};
   uint64_t seed = test_seed(20261201);
-  size_t rounds = test_rounds(60), cheaper = 0, rewritten = 0;
+  enum { LEAST = 60 }; // to find the rare step that is cheaper
+  size_t rounds = test_rounds(LEAST), cheaper = 0, rewritten = 0;
+  if (!test_is_sanitized() && rounds < LEAST) rounds = LEAST;
   planned machine;
   eg_mesh axes;
   eg_rules *rules = rules_with_variants();
@@ -285,7 +287,8 @@ static void joint_is_never_dearer(void **state) {
   print_message("of %zu, %zu are cheaper by rules, %zu of them together only\n", rounds,
                 rewritten, cheaper);
   assert_true(rewritten * 20 >= rounds);
-  assert_true(cheaper * 100 >= rounds || rounds < 60); // too rare for fewer rounds
+  assert_true(cheaper * 100 >= rounds ||
+              test_is_sanitized()); // too rare for a quarter of the rounds
   eg_machine_deinit(&machine.machine);
   eg_rules_destroy(rules);
 }
