@@ -72,7 +72,7 @@
   } while (0)
 
 /// Like EG_LOCAL, with values of other fields: EG_LOCAL_WITH(writer, w, alloc, .out =
-/// out); for types of EG_OWNER_DEFINE_STATIC.
+/// out); for types of EG_OWNER_DEFINE_STATIC or EG_OWNER_DEFINE_MEMBERS.
 #define EG_LOCAL_WITH(type, name, alloc, ...)                                            \
   __attribute__((cleanup(type##_deinit))) type name = {__VA_ARGS__};                     \
   type##_init_members(&name, alloc)

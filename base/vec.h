@@ -85,4 +85,10 @@ EG_VEC_DEFINE(eg_u32s, uint32_t);
 EG_VEC_DEFINE(eg_sizes, size_t);
 EG_VEC_DEFINE(eg_doubles, double);
 
+/// Compares two uint32_t for qsort.
+static inline int eg_compare_u32s(const void *a, const void *b) {
+  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  return (x > y) - (x < y);
+}
+
 #endif

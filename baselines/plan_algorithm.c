@@ -168,9 +168,12 @@ static egraph_status search_all_plans(const void *self, const eg_plan_question *
   double steps = layout->work_limit != 0 ? (double)layout->work_limit
                                          : STEPS_PER_SECOND * layout->time_limit_seconds;
   uint32_t streams = count_streams(q->mesh);
-  EG_OWNED(eg_fitted_plan, found); // the cheapest plan without overlap
-  EG_TRY(eg_plan_fit(q->model, q->alloc, &q->layout, true, &found));
-  double cheapest = found.has_plan ? found.cost : INFINITY;
+  double cheapest = INFINITY; // seconds of the cheapest plan without overlap
+  {
+    EG_OWNED(eg_fitted_plan, found);
+    EG_TRY(eg_plan_fit(q->model, q->alloc, &q->layout, true, &found));
+    if (found.has_plan) cheapest = found.cost;
+  }
   eg_plan_walk walk = {.most_cost = streams * cheapest * (1 + ROUNDING),
                        .most_steps = (uint64_t)steps,
                        .visit_steps = VISIT_STEPS,

@@ -118,11 +118,6 @@ static egraph_status take_reached_term(eg_term_store *store, uint32_t *out) {
   return EGRAPH_OK;
 }
 
-static int by_number(const void *a, const void *b) {
-  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-  return (x > y) - (x < y);
-}
-
 egraph_status eg_term_store_collect(eg_term_store *store, const uint32_t *roots,
                                     uint32_t count, eg_u32s *out) {
   out->len = 0;
@@ -135,7 +130,7 @@ egraph_status eg_term_store_collect(eg_term_store *store, const uint32_t *roots,
     EG_TRY(take_reached_term(store, &number));
     EG_TRY(eg_u32s_push(out, number));
   }
-  if (out->len != 0) qsort(out->data, out->len, sizeof *out->data, by_number);
+  if (out->len != 0) qsort(out->data, out->len, sizeof *out->data, eg_compare_u32s);
   return EGRAPH_OK;
 }
 

@@ -23,7 +23,6 @@
 
 static const double ALPHA = 1.05; // the paper's
 enum { MOST_STATES = 256 }; // states kept between two cuts, for a pair of configurations
-#define NONE EG_SOAP_NONE
 
 typedef struct unity {
   eg_soap *soap;

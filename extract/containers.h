@@ -37,15 +37,7 @@ static inline uint32_t eg_bits_lowest(uint64_t word) {
 
 /// Resizes `items` to `count` entries and sets each to UINT32_MAX, which means none.
 static inline egraph_status eg_fill_none(eg_u32s *items, size_t count) {
-  EG_TRY(eg_u32s_resize(items, count));
-  for (size_t i = 0; i < count; i++)
-    items->data[i] = UINT32_MAX;
-  return EGRAPH_OK;
-}
-
-static inline int eg_compare_u32s(const void *a, const void *b) {
-  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-  return (x > y) - (x < y);
+  return eg_u32s_fill(items, count, UINT32_MAX);
 }
 
 /// Sorts the items and drops repeated items; returns the number that remain.

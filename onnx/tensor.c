@@ -183,12 +183,8 @@ static egraph_status external_data(egraph_allocator alloc, const Onnx__TensorPro
   EG_TRY(eg_onnx_external_map(alloc, base, place.location, (uint64_t)place.offset, bytes,
                               &buffer));
   if (buffer == NULL) return EGRAPH_OK;
-  egraph_status status = align_buffer(alloc, eg_dtype_bytes(type->dtype), &buffer);
-  if (status == EGRAPH_OK)
-    *out = buffer;
-  else
-    eg_buffer_release(buffer);
-  return status;
+  EG_HAND_OVER_OR_DESTROY(align_buffer(alloc, eg_dtype_bytes(type->dtype), &buffer),
+                          buffer, eg_buffer_release, out);
 }
 
 egraph_status eg_onnx_tensor_data(egraph_allocator alloc, const Onnx__TensorProto *proto,

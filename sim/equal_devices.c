@@ -25,11 +25,6 @@ typedef struct palette {
 } palette;
 EG_OWNER_DEFINE_STATIC(palette, (eg_u32s, first, words), (signatures, sorted))
 
-static int by_value(const void *a, const void *b) {
-  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-  return (x > y) - (x < y);
-}
-
 static int compare_words(const signature *x, const signature *y) {
   if (x->count != y->count) return x->count < y->count ? -1 : 1;
   for (uint32_t i = 0; i < x->count; i++)
@@ -81,7 +76,8 @@ static egraph_status color_flows(eg_equal_devices *d, palette *p, uint32_t *colo
       EG_TRY(
           eg_u32s_push(&p->words, d->link_class.data[d->links.data[f->first_link + k]]));
     if (p->words.len - from > 1)
-      qsort(p->words.data + from, p->words.len - from, sizeof *p->words.data, by_value);
+      qsort(p->words.data + from, p->words.len - from, sizeof *p->words.data,
+            eg_compare_u32s);
   }
   EG_TRY(eg_u32s_push(&p->first, (uint32_t)p->words.len));
   return color_items(p, colors, &d->flow_classes);
@@ -107,7 +103,7 @@ static void sort_items(palette *p) {
   for (size_t i = 0; i + 1 < p->first.len; i++) {
     uint32_t from = p->first.data[i] + 1, until = p->first.data[i + 1];
     if (until - from > 1)
-      qsort(p->words.data + from, until - from, sizeof *p->words.data, by_value);
+      qsort(p->words.data + from, until - from, sizeof *p->words.data, eg_compare_u32s);
   }
 }
 

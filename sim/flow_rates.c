@@ -48,11 +48,6 @@ egraph_status eg_flow_leave(eg_task_graph *graph, uint32_t number) {
   return touch(graph, task);
 }
 
-static int by_number(const void *a, const void *b) {
-  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-  return (x > y) - (x < y);
-}
-
 static egraph_status visit_link(eg_task_graph *graph, uint32_t l) {
   eg_task_link *link = &graph->links.data[l];
   if (link->is_visited) return EGRAPH_OK;
@@ -81,9 +76,9 @@ static egraph_status gather_component(eg_task_graph *graph, uint32_t first, doub
     }
   }
   if (graph->flows.len > 1)
-    qsort(graph->flows.data, graph->flows.len, sizeof(uint32_t), by_number);
+    qsort(graph->flows.data, graph->flows.len, sizeof(uint32_t), eg_compare_u32s);
   if (graph->visited.len > 1)
-    qsort(graph->visited.data, graph->visited.len, sizeof(uint32_t), by_number);
+    qsort(graph->visited.data, graph->visited.len, sizeof(uint32_t), eg_compare_u32s);
   return EGRAPH_OK;
 }
 

@@ -100,7 +100,6 @@ static int generate(const egraph_generate_options *options, const char *path, bo
 int command_rules_generate(int argc, char **argv) {
   egraph_generate_options options = egraph_generate_options_default();
   uint64_t byte_limit = 0;
-  options.threads = 1;
   bool json = false, families = false;
   const char *path = NULL;
   command cmd = new_command(

@@ -1,7 +1,6 @@
 // egraph replay: checks that a result follows from a model by an explanation and
 // rules alone.
 // SPDX-License-Identifier: Apache-2.0
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +95,7 @@ int command_replay(int argc, char **argv) {
   PARSE_ARGUMENTS(files, &cmd, argc, argv);
   char *explanation = text_file_read(files.items[2]);
   if (explanation == NULL) {
-    (void)complain_of("%s: %s", files.items[2], strerror(errno));
+    (void)complain_of_file(files.items[2]);
     return EXIT_FAILED;
   }
   OWNED(egraph_graph, given);

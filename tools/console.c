@@ -102,7 +102,7 @@ bool say_error(const char *head, const char *format, ...) {
 }
 
 bool complain_of_file(const char *path) {
-  return complain("%s: %s", path, strerror(errno));
+  return complain_of("%s: %s", path, strerror(errno));
 }
 
 // ---- amounts ------------------------------------------------------------------

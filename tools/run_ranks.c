@@ -1,5 +1,6 @@
+// Runs plans for egraph run: on ranks that are threads or processes, trained step by
+// step, timed, and compared with one device.
 // SPDX-License-Identifier: Apache-2.0
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

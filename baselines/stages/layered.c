@@ -414,8 +414,7 @@ static egraph_status add_slice_outputs(slicer *s, bool has_loss) {
 
 static egraph_status name_sent_back(slicer *s) {
   eg_slice *out = s->out;
-  EG_TRY(
-      eg_arena_alloc(&out->arena, s->sent.len, sizeof *out->sent_back, &out->sent_back));
+  EG_NEW(&out->arena, s->sent.len, out->sent_back);
   for (size_t i = 0; i < s->sent.len; i++)
     out->sent_back[out->sent_back_count++] =
         eg_graph_value(out->graph, (eg_value){s->sent.data[i]})->name;

@@ -122,11 +122,9 @@ egraph_status eg_layout_sets_find(eg_layout_sets *s) {
   s->members.len = s->way.len = 0;
   s->lost = INFINITY;
   eg_flatmap_clear(&s->index);
-  EG_TRY(eg_doubles_resize(&s->way, s->layouts));
-  for (uint32_t l = 0; l < s->layouts; l++)
-    s->way.data[l] = 0;
-  EG_TRY(keep_set(s, 0, &full));      // the empty set
-  for (; at < s->members.len; at++) { // smaller sets first
+  EG_TRY(eg_doubles_resize(&s->way, s->layouts)); // zeros
+  EG_TRY(keep_set(s, 0, &full));                  // the empty set
+  for (; at < s->members.len; at++) {             // smaller sets first
     if (eg_layout_set_count(s->members.data[at]) == s->size) break;
     EG_TRY(extend_set(s, at, &full));
     if (full) break;

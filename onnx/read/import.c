@@ -442,7 +442,5 @@ egraph_status eg_onnx_read(egraph_allocator alloc, const char *name, const void 
   if (status == EGRAPH_OK) status = eg_graph_create(&r.alloc, &r.graph);
   if (status == EGRAPH_OK) status = import_model(&r);
   reader_deinit(&r);
-  EG_HELD(eg_graph, graph);
-  graph = r.graph; // a pruned copy may have replaced the first graph
-  EG_HAND_OVER(status, graph, out);
+  EG_HAND_OVER_OR_DESTROY(status, r.graph, eg_graph_destroy, out);
 }

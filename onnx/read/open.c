@@ -209,11 +209,9 @@ egraph_status eg_onnx_load_open(const egraph_allocator *alloc, const char *path,
   eg_onnx_symbols_init(&o.symbols, o.alloc);
   egraph_status status = list_open(&o);
   if (status == EGRAPH_OK) status = open_model(&o);
-  EG_HELD(eg_graph, graph);
-  graph = o.graph;
   eg_open_sizes_release(o.sizes);
   eg_onnx_symbols_deinit(&o.symbols);
-  EG_HAND_OVER(status, graph, out);
+  EG_HAND_OVER_OR_DESTROY(status, o.graph, eg_graph_destroy, out);
 }
 
 // ---- another batch ------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #ifndef EG_ONNX_WRITE_WRITER_H
 #define EG_ONNX_WRITE_WRITER_H
 
+#include "base/owner.h"
 #include "base/strmap.h"
 #include "onnx/sets/versions.h"
 #include "pcg/graph/graph.h"
@@ -49,13 +50,7 @@ typedef struct eg_onnx_body {
   const char *stem;        // beginning of made-up names
   uint32_t made;           // number of made-up names
 } eg_onnx_body;
-/// For EG_LOCAL_WITH (base/owner.h).
-static inline void eg_onnx_body_init_members(eg_onnx_body *body, egraph_allocator alloc) {
-  eg_onnx_nodes_init(&body->nodes, alloc);
-}
-static inline void eg_onnx_body_deinit(eg_onnx_body *body) {
-  eg_onnx_nodes_deinit(&body->nodes);
-}
+EG_OWNER_DEFINE_MEMBERS(eg_onnx_body, (eg_onnx_nodes, nodes))
 
 /// A node to be written, with its types and names.
 typedef struct eg_onnx_item {

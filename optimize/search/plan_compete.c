@@ -377,9 +377,11 @@ egraph_status eg_compete_named(const eg_competition *competition, const char *na
                                eg_fitted_plan *out) {
   eg_axis_roles roles;
   eg_baseline_obstacle obstacle;
-  EG_OWNED(demands, user); // only to check the constraints
   EG_TRY(eg_axis_roles_parse(name, competition->mesh, &roles));
-  EG_TRY(demands_init(&user, competition));
+  {
+    EG_OWNED(demands, user); // only to check the constraints
+    EG_TRY(demands_init(&user, competition));
+  }
   EG_TRY(eg_compete_baseline(competition, &roles, &obstacle, out));
   if (obstacle.parts == 0) return EGRAPH_OK;
   if (obstacle.batch != 0)

@@ -228,13 +228,14 @@ static egraph_status add_opaque_copy(eg_graph *graph, const eg_graph *from,
     const eg_value_info *result = eg_graph_value(from, info.results[i]);
     types[i] = result->typed ? &result->type : NULL;
   }
+  const eg_opaque_work *work = opaque->work; // `opaque` moves if both graphs are one
   EG_TRY(eg_graph_add_opaque(graph, info.name, opaque->type, opaque->record,
                              opaque->record_size, inputs, info.input_count,
                              (const eg_type *const *)types, names, info.result_count,
                              out_results));
-  if (opaque->work == NULL) return EGRAPH_OK;
+  if (work == NULL) return EGRAPH_OK;
   const eg_graph_node copy = graph->opaques.data[graph->opaques.len - 1].node;
-  return eg_graph_set_opaque_work(graph, copy, opaque->work);
+  return eg_graph_set_opaque_work(graph, copy, work);
 }
 
 egraph_status eg_graph_add_copy(eg_graph *graph, const eg_graph *from, eg_graph_node node,

@@ -82,8 +82,11 @@ bool eg_mesh_same(const eg_mesh *a, const eg_mesh *b) {
 }
 
 bool eg_mesh_find_axis(const eg_mesh *mesh, const char *name, uint32_t *out) {
-  for (*out = 0; *out < mesh->axis_count; ++*out)
-    if (strcmp(mesh->axes[*out].name, name) == 0) return true;
+  for (uint32_t a = 0; a < mesh->axis_count; a++)
+    if (strcmp(mesh->axes[a].name, name) == 0) {
+      *out = a;
+      return true;
+    }
   return false;
 }
 

@@ -238,7 +238,7 @@ static egraph_status print_items(printer *p, uint32_t len,
                      repeat.count - 1, repeat.period);
     i += repeat.period * repeat.count;
   }
-  return EGRAPH_OK;
+  return eg_text_status(p->out);
 }
 
 /// Prints states that no step makes. The planner puts them first; in other plans some may

@@ -27,6 +27,7 @@
 #include <assert.h>
 
 #include "base/clock.h"
+#include "base/names.h"
 #include "base/parallel.h"
 #include "egraph/engine.h"
 #include "rewrites/saturation/scheduler.h"
@@ -559,11 +560,7 @@ void eg_saturation_report_deinit(eg_saturation_report *report) {
   report->rule_count = 0;
 }
 
-#define STOP_NAME(id, name, words) name,
-const char *eg_stop_name(eg_stop stop) {
-  static const char *const names[] = {EG_STOP_LIST(STOP_NAME)};
-  return names[stop];
-}
+EG_NAME_DEFINE(eg_stop, eg_stop_name, EG_STOP_LIST)
 
 #define STOP_WORDS(id, name, words) words,
 const char *eg_stop_words(eg_stop stop) {

@@ -3,15 +3,10 @@
 
 #include <inttypes.h>
 
+#include "base/names.h"
 #include "base/owner.h"
 
-#define NAME(id, name) [id] = name,
-static const char *const names[] = {EG_SCHEDULE_LIST(NAME)};
-#undef NAME
-const char *eg_pipeline_schedule_name(eg_pipeline_schedule_kind kind) {
-  assert(kind < EG_SCHEDULES);
-  return names[kind];
-}
+EG_NAME_DEFINE(eg_pipeline_schedule_kind, eg_pipeline_schedule_name, EG_SCHEDULE_LIST)
 
 void eg_pipeline_schedule_init(eg_pipeline_schedule *schedule, egraph_allocator alloc) {
   *schedule = (eg_pipeline_schedule){.stages = 0};

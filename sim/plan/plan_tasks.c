@@ -259,9 +259,7 @@ static egraph_status add_tasks(maker *m) {
   EG_TRY(eg_group_items(&m->order.schedule.waiter, m->order.schedule.runs.len,
                         &m->first_wait, &m->waits));
   EG_TRY(eg_u32s_resize(&m->task_of, m->order.schedule.runs.len));
-  EG_TRY(eg_u32s_resize(&m->before, m->order.schedule.runs.len));
-  for (size_t i = 0; i < m->before.len; i++)
-    m->before.data[i] = NEVER;
+  EG_TRY(eg_u32s_fill(&m->before, m->order.schedule.runs.len, NEVER));
   for (size_t i = 0; i < m->order.schedule.order.len; i++)
     EG_TRY(add_task(m, m->order.schedule.order.data[i], last));
   return EGRAPH_OK;

@@ -579,6 +579,13 @@ static void activations_have_the_attributes_of_their_operators(void **state) {
   eg_attrs gelu = eg_act_attrs(EG_ACT_GELU_TANH, 0, 0, slots);
   assert_true(gelu.op == EG_OP_GELU && slots[0].i == 1);
   assert_true(eg_act_operator(EG_ACT_NONE) == EG_OP_IDENTITY);
+  for (int op = 0; op < EG_OP_COUNT; op++) { // eg_fused_act_of reads three slots in order
+    uint16_t slot;
+    const eg_attr_info *attrs = eg_op_info_of((eg_op)op)->attrs;
+    if (!eg_op_find_role((eg_op)op, EG_AR_ACT, &slot)) continue;
+    assert_string_equal(attrs[slot + 1].name, "act_alpha");
+    assert_string_equal(attrs[slot + 2].name, "act_beta");
+  }
 }
 
 int main(void) {

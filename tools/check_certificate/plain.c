@@ -31,7 +31,7 @@
 #include "tools/check_certificate/plain_problem.h"
 #include "tools/check_certificate/rounding.h"
 
-enum { MOST_SPLITS = 1 << 25 };
+enum { MOST_SPLITS = 1 << 25, MOST_FACTS = 1 << 29 };
 
 // Kinds of splits; the two sides of a split differ in the lowest bit.
 typedef enum split_kind { CLASS_USED, CLASS_UNUSED, NODE_WITHOUT, NODE_ONLY } split_kind;
@@ -388,7 +388,8 @@ static bool read_needs(proof *q) {
           !has_child_in_set(q, p->member[m]))
         return certificate_refuse(q->c, "node %u derives class %u without class %u",
                                   p->member[m], q->set[s], needed);
-  if (!input_grow(&q->fact, &q->max_facts, (size_t)q->facts + 1, sizeof *q->fact))
+  if (q->facts == MOST_FACTS ||
+      !input_grow(&q->fact, &q->max_facts, (size_t)q->facts + 1, sizeof *q->fact))
     return certificate_refuse(q->c, "no memory");
   q->fact[q->facts][0] = class;
   q->fact[q->facts++][1] = needed;

@@ -2,24 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/import/import.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/names.h"
 #include "rewrites/lab/import/import_internal.h"
 
 enum { MAX_FILE_BYTES = 16 << 20 };
 
-static const char *const outcome_names[EG_IMPORT_OUTCOMES] = {
-#define OUTCOME_NAME(id, words) [id] = words,
-    EG_IMPORT_LIST(OUTCOME_NAME)
-#undef OUTCOME_NAME
-};
-
-const char *eg_import_outcome_name(eg_import_outcome outcome) {
-  assert(outcome < EG_IMPORT_OUTCOMES);
-  return outcome_names[outcome];
-}
+EG_NAME_DEFINE(eg_import_outcome, eg_import_outcome_name, EG_IMPORT_LIST)
 
 // ---- formats ------------------------------------------------------------------------
 

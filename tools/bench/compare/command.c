@@ -1,6 +1,5 @@
 // egraph bench compare: compares models, machines and searches.
 // SPDX-License-Identifier: Apache-2.0
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -309,7 +308,7 @@ static bool write_rows(const char *path, rows_writer write,
                        const compare_row *const *rows, size_t count) {
   if (path == NULL) return true;
   FILE *file = fopen(path, "w");
-  if (file == NULL) return complain_of("%s: %s", path, strerror(errno));
+  if (file == NULL) return complain_of_file(path);
   if (write != NULL) write(file, rows, count);
   bool is_written = ferror(file) == 0;
   return (fclose(file) == 0 && is_written) ||

@@ -159,7 +159,7 @@ static bool read_rows(compare_table *t) {
                        t->path, t->count + 1, wrong);
   return (whole >= 0 && fseek(t->file, whole, SEEK_SET) == 0 &&
           ftruncate(fileno(t->file), whole) == 0) ||
-         complain_of("%s: %s", t->path, strerror(errno));
+         complain_of_file(t->path);
 }
 
 bool table_open(compare_table *t, const char *path, bool resumes) {
@@ -168,7 +168,7 @@ bool table_open(compare_table *t, const char *path, bool resumes) {
   if (path == NULL) return true;
   t->file = fopen(path, "a+");
   if (t->file == NULL || fstat(fileno(t->file), &found) != 0)
-    return complain_of("%s: %s", path, strerror(errno));
+    return complain_of_file(path);
   if (!S_ISREG(found.st_mode))
     return complain_of(
         "%s: no plain file, which rows could be read from; choose another --csv", path);
@@ -226,7 +226,7 @@ bool table_close(compare_table *t) {
     t->write_error = errno;
   errno = t->write_error;
   *t = (compare_table){.path = t->path};
-  return errno == 0 || complain_of("%s: %s", t->path, strerror(errno));
+  return errno == 0 || complain_of_file(t->path);
 }
 
 // ---- JSON ------------------------------------------------------------------------
