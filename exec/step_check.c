@@ -155,7 +155,7 @@ static egraph_status prepare_check(eg_step_check *c, const eg_session_options *o
     c->is_square[o] =
         info->kind == EG_VALUE_COMPUTED && info->result == 2 &&
         eg_graph_node_at(c->step, info->node).attrs->op == EG_OP_ADAM_UPDATE;
-    // "w.sum" is the sum of a weight "w" that is carried, too
+    // "w.sum": the sum of the gradients of weight "w", carried between micro-batches
     c->is_sum[o] =
         c->entry[o] != NONE && length > 4 && strcmp(name + length - 4, ".sum") == 0;
   }

@@ -702,8 +702,7 @@ typedef struct egraph_validation {
                            // outputs
   double steps;            // sum of the operators' median times inside a run
   double rank_correlation; // Spearman, predicted against measured, over operators
-  double mean_error; // over operators: the sum of |predicted - measured| divided by the
-                     // sum of measured
+  double mean_error; // sum of |predicted - measured| / sum of measured, over operators
   uint32_t operators;
 } egraph_validation;
 /// Runs a graph `repeats` times (0: once) on inputs drawn from the seed and compares

@@ -48,7 +48,8 @@ static bool is_float(egraph_dtype dtype) {
          dtype == EGRAPH_BFLOAT16;
 }
 
-/// Lists the trained weights of a plan without a model; a plan gives no reasons.
+/// Lists the trained weights of a plan without a model. Unlike a model, a plan does not
+/// say why other weights are not trained.
 static void note_plan(weight_list *list) {
   const rank_run *r = list->run;
   for (uint32_t i = 0; i < r->input_count; i++) {

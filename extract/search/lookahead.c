@@ -73,8 +73,8 @@ EG_OWNER_DEFINE_STATIC(orders, (eg_bytes, derivable),
                        (eg_u32s, component, children_first, waiting, queue, rank, depth,
                         begin, parents_first, by_depth))
 
-/// True for an edge that leaves its component, or whose child is derivable earlier. On a
-/// cycle every class has such an edge: the edge of the node that first derives the class.
+/// True for an edge that leaves its strongly connected component, or whose child has a
+/// smaller rank (classes have ranks in the order in which they become derivable).
 static bool leads_on(const orders *o, uint32_t class, uint32_t child) {
   return o->component.data[class] != o->component.data[child] ||
          o->rank.data[child] < o->rank.data[class];

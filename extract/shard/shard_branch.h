@@ -94,9 +94,9 @@ typedef struct eg_shard_block {
 
 void eg_shard_block_init(eg_shard_block *block, eg_shard_search *whole);
 void eg_shard_block_deinit(eg_shard_block *block);
-/// Starts the search of blocks of nodes from a choice (value indices) of a model that
-/// must not change. `dual`, or NULL, has swept the model: nodes whose choices exceed the
-/// bound are drawn more often.
+/// Starts a search that improves a choice (the index of a value per node) block by block;
+/// the model must not change meanwhile. `dual` is the dual solution after a sweep, or
+/// NULL: nodes whose choice costs more than its bound are in more of the random blocks.
 egraph_status eg_shard_block_enter(eg_shard_block *block, eg_shard_model *model,
                                    const uint32_t *choice, int64_t cost,
                                    const eg_shard_dual *dual);

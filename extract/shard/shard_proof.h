@@ -47,8 +47,8 @@ EG_OWNER_DEFINE_STATIC(eg_shard_proof, (eg_text, text))
 
 egraph_status eg_shard_proof_merge(eg_shard_proof *proof, uint32_t node, uint32_t gone);
 egraph_status eg_shard_proof_memory(eg_shard_proof *proof);
-/// Starts the record of a filter by reduced costs: `price_sum` [row + 1] in units of
-/// 2^-(scale + shift).
+/// Writes the prices of a filter by reduced costs: the price of memory row r is
+/// price_sum[r + 1] - price_sum[r], in units of 2^-(scale + shift).
 egraph_status eg_shard_proof_filter(eg_shard_proof *proof, const eg_shard_model *model,
                                     int scale, int shift, const int64_t *price_sum,
                                     const int64_t *message);

@@ -31,12 +31,13 @@ typedef struct eg_fold_ends {
   uint32_t lead, trail; // >= 1
 } eg_fold_ends;
 
-/// True when at least two blocks that are not at an end can be folded into one.
+/// True when at least two blocks are neither among the `lead` first nor the `trail` last:
+/// these can be folded, that is, be represented by one of them.
 static inline bool eg_blocks_can_fold(const eg_blocks *blocks, eg_fold_ends ends) {
   return blocks->count >= ends.lead + ends.trail + 2;
 }
-/// Returns the block that represents block `number` after folding: itself if it is at an
-/// end, otherwise block `lead`.
+/// Returns the block that represents block `number` after folding: itself if it is among
+/// the first or last, otherwise block number ends.lead.
 static inline uint32_t eg_blocks_standing(const eg_blocks *blocks, eg_fold_ends ends,
                                           uint32_t number) {
   bool is_end = number < ends.lead || number >= blocks->count - ends.trail;

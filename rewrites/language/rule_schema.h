@@ -69,8 +69,8 @@ eg_op eg_rule_spot_op(const eg_rule_spot *spot, const uint32_t *values);
 /// choice of operators.
 enum { EG_RULE_SAMPLE_COUNT = 5, EG_RULE_MAX_CASES = 2000 };
 egraph_status eg_rule_cases_sample(const eg_rule *rule, eg_u32s *out, bool *out_all);
-/// Appends, for each sequence that may be longer, cases with 9 and 17 elements, and with
-/// numbers of elements that the rule names.
+/// Appends, for each sequence without a bound of its length, cases with 9 and 17
+/// elements, and with the numbers of elements that the rule names.
 enum { EG_RULE_LARGE_COUNTS = 8 };
 egraph_status eg_rule_cases_sample_large(const eg_rule *rule, eg_u32s *out);
 

@@ -336,8 +336,9 @@ static egraph_status read_terms(probe *p, bool has_products, bool moves,
 
 // ---- comparing with the kernel --------------------------------------------------
 
-/// Compares plan and kernel on random whole numbers; results that are whole must agree.
-/// Sums of quotients (means) are compared times their denominators by the field itself.
+/// Compares the plan with the kernel on random integers: all results must be equal. A
+/// result of the kernel that is a fraction, such as a mean, is read as a quotient
+/// (eg_field_of_double).
 static egraph_status compare_with_kernel(probe *p, const eg_field_plan *plan) {
   uint64_t *operands[EG_FIELD_MAX_OPERANDS], *out;
   eg_rng rng = {.state = 1};

@@ -115,7 +115,8 @@ bool eg_proof_next_case(eg_proof *p) {
 
 // ---- polynomials ----------------------------------------------------------------
 
-// Products of two factors are at most 2^60, so adding one more does not overflow.
+// The largest coefficient of a polynomial. A product of two factors that is added to it
+// is at most 2^60, so that the sum does not overflow.
 static const int64_t MOST = INT64_C(1) << 61;
 
 static int compare_products(const eg_product *a, const eg_product *b) {

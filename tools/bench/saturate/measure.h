@@ -20,9 +20,10 @@ typedef struct bench_result {
   // Seconds of the timed part, all threads together. search, apply and rebuild are the
   // parts of an iteration in it.
   double cpu_seconds, wall_seconds, search_seconds, apply_seconds, rebuild_seconds;
-  // Resident memory beyond the memory before the benchmark: at its peak, and at the end
-  // after the heap has returned free memory. The bytes that the e-graph counts itself, at
-  // the end and (with matches; 0 for raw structures) at the peak.
+  // peak_bytes, kept_bytes: resident memory beyond the memory before the benchmark, at
+  // its peak, and at the end after the heap has returned free memory. engine_bytes: bytes
+  // that the e-graph counts, at the end; engine_peak_bytes: with matches, at their peak
+  // (0 where no engine runs).
   uint64_t peak_bytes, kept_bytes, engine_bytes, engine_peak_bytes;
   bench_counts rows[MAX_BENCH_ROWS]; // after each iteration
   uint32_t row_count;
