@@ -127,7 +127,7 @@ struct eg_engine {
   eg_flatmap table;
   eg_unions unions;
   bool has_log;         // see explain_log.h
-  uint32_t own_reasons; // unions for reasons below are not logged
+  uint32_t own_reasons; // unions whose reason is a smaller number are not logged
   // The explanation log, per class: head number and canonical children of the term that
   // created the class.
   eg_u32s log_classes;

@@ -14,7 +14,9 @@ static egraph_status optimize(objects *o, const char *path) {
   // With a database on disk, operators are measured once per machine.
   egraph_costs_options costs = {
       .size = sizeof costs, .database = "profile.db", .measure = true};
-  egraph_load_options load = {.size = sizeof load, .batch = 1}; // symbolic dimension
+  // The size of the model's symbolic dimension; in a model without a symbolic dimension,
+  // the size of the first dimension of every input.
+  egraph_load_options load = {.size = sizeof load, .batch = 1};
   egraph_status status = egraph_graph_load(NULL, path, &load, &o->graph);
   if (status == EGRAPH_OK) status = egraph_rules_create(NULL, &o->rules);
   if (status == EGRAPH_OK) status = egraph_rules_add_builtin(o->rules);

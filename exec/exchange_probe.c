@@ -20,7 +20,9 @@
 
 // Bytes of a measured exchange; each size is four times the previous one.
 enum { LEAST_BYTES = 256, MOST_BYTES = 16 << 20, BYTES_STEP = 4 };
-// Turns (computing, then an exchange) of a measured block; fewer where a turn takes long.
+// A measured block has at most MOST_TURNS turns (computing, then an exchange), or fewer
+// if the exchanges of all turns would have more than TURN_BYTES bytes, but at least one
+// turn. BLOCKS: how often each measurement is repeated; the fastest repetition counts.
 enum { MOST_TURNS = 8, TURN_BYTES = 1 << 19, BLOCKS = 21 };
 // The computing before each exchange: about 0.1 ms, as in small models.
 enum { CHUNK_FLOATS = 8 << 10, CHUNK_PASSES = 24 };

@@ -83,7 +83,7 @@ static void destroy_memory(loader *l, eg_device_memory *memory) {
   eg_device_memory_destroy(l->p->backend, memory);
 }
 
-/// Transfers memory to the program, which frees it at its end.
+/// Gives the memory to the program, which frees it when the program is destroyed.
 static egraph_status keep_memory(loader *l, eg_device_memory *inout) {
   if (inout->owner == NULL) return EGRAPH_OK;
   EG_TRY(eg_memory_list_push(&l->p->constants, *inout));

@@ -129,7 +129,8 @@ typedef struct eg_extract_options {
   bool (*progress)(void *user, double cost, double bound, double seconds);
   void *user;
   const char *certificate;  // file to write a certificate to, or NULL
-  uint32_t threads;         // 0: 1. Same result with any number unless a limit strikes
+  uint32_t threads;         // 0 means 1. The result is the same with any number of
+                            // threads, unless a limit strikes
   uint32_t disabled_passes; // bit 1 << eg_extract_pass switches a presolve pass off
   bool without_frontier;    // no walks over states (search/frontier.h)
 } eg_extract_options;

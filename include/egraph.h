@@ -623,7 +623,7 @@ typedef struct egraph_session_options {
   size_t size;         // size of this struct; its _default function sets it
   const char *backend; // NULL: "cpu"; "reference": plain C kernels; "cuda": the plugin
                        // next to the library, "cuda:FILE": the plugin FILE
-  uint32_t threads;    // 0: 1
+  uint32_t threads;    // 0 means 1
   uint64_t seed;       // seed of the values of absent weights
 } egraph_session_options;
 /// Defines egraph_session_options_default: seed 1, everything else 0.
@@ -654,7 +654,7 @@ EGRAPH_API void egraph_draw_input(const char *name, uint64_t seed,
 typedef struct egraph_compare_options {
   size_t size;               // size of this struct; its _default function sets it
   const char *backend;       // as in egraph_session_options
-  uint32_t threads, repeats; // 0: 1 thread, 10 repeats
+  uint32_t threads, repeats; // 0 means 1 thread, 10 repeats
   uint64_t seed;
 } egraph_compare_options;
 /// Defines egraph_compare_options_default: seed 1, everything else 0.

@@ -38,8 +38,8 @@ typedef struct egraph_extract_options {
   /// Presolve passes by name: "reach,merge" runs only these, "-merge,-dual" all but
   /// these. NULL: all. See egraph_extract_pass.
   const char *passes;
-  uint32_t threads; // 0: 1. The result is the same with any number of threads, unless a
-                    // limit strikes
+  uint32_t threads; // 0 means 1. The result is the same with any number of threads,
+                    // unless a limit strikes
   /// Called now and then with the best cost so far (INFINITY: none) and a lower bound;
   /// returns true to stop with the best choice so far. With several threads, any thread
   /// may call it, but only one at a time.

@@ -52,9 +52,9 @@ typedef struct eg_onnx_import_options {
   { .batch = 0, .max_bytes = (size_t)1 << 31 }
 
 /// Reads a model. Calls of model functions are inlined. A node whose operator is not in
-/// ops/op_table.def, or is not covered in the form of the node, becomes an opaque node,
-/// which is written back unchanged. External data is searched next to the file and
-/// mapped. Fails with EGRAPH_E_IO, EGRAPH_E_PARSE ("x.onnx: node 'conv1': ...").
+/// ops/op_table.def, or is not supported in the form that the node uses, becomes an
+/// opaque node, which is written back unchanged. External data is searched next to the
+/// file and mapped. Fails with EGRAPH_E_IO, EGRAPH_E_PARSE ("x.onnx: node 'conv1': ...").
 egraph_status eg_onnx_load(const egraph_allocator *alloc, const char *path,
                            const eg_onnx_import_options *options, eg_graph **out);
 /// Reads a model in which symbolic dimensions without a size in `options` stay open

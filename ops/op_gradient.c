@@ -1,7 +1,9 @@
-// Operators of backward passes and of updates in training steps: weight
-// gradients of convolutions, gradients of pooling, gathering and normalizing. All are
-// linear in the cotangent. Dimensions that pooling splits with a halo are blocked here,
-// because parts of the result overlap.
+// Operators of backward passes and of updates in training steps: weight gradients of
+// convolutions; gradients of pooling, gathering and normalizing; the update of Adam. All
+// gradients are linear in the cotangent. If the windows along a dimension overlap or
+// reach over the border, pooling can split the dimension with a halo, but the gradient of
+// pooling cannot split it (EG_FACTOR_BLOCKED): an element of the gradient can be a sum
+// over windows of several parts.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 

@@ -141,11 +141,12 @@ enum {
   EG_OPF_OPEN = 1 << 15,   // inference computes with open sizes; also for POINTWISE
   EG_OPF_OPEN_ATTRS = 1 << 16, // attributes may be open sizes
   EG_OPF_SINGLE = 1 << 17,     // computes in float32 for all types, as ONNX Runtime does
-  EG_OPF_CANCELS = 1 << 18,    // rounds intermediate numbers larger than its results
-  EG_OPF_ODD = 1 << 19,        // one operand: f(-x) = -f(x), except for the sign of 0
-  EG_OPF_EVEN = 1 << 20,       // one operand: f(-x) = f(x)
-  EG_OPF_GROWS = 1 << 21,      // one operand: f never falls while x grows
-  EG_OPF_PICKS = 1 << 22       // elements of results are elements of operand 0
+  EG_OPF_CANCELS = 1 << 18, // some intermediate numbers are larger than the results, so
+                            // their rounding shows in the results
+  EG_OPF_ODD = 1 << 19,     // one operand: f(-x) = -f(x), except for the sign of 0
+  EG_OPF_EVEN = 1 << 20,    // one operand: f(-x) = f(x)
+  EG_OPF_GROWS = 1 << 21,   // one operand: f never falls while x grows
+  EG_OPF_PICKS = 1 << 22    // elements of results are elements of operand 0
 };
 
 /// Operations per point of an exponential, a root, or a normalization.
@@ -264,7 +265,8 @@ typedef struct eg_op_info {
   const eg_attr_info *attrs;
   uint16_t attr_count;
   const char *formula;         // formula of the elements (ops/meaning.h), or NULL
-  egraph_math formula_math;    // class of rules in which the formula equals the operator
+  egraph_math formula_math;    // strictest class of rules in which the formula equals
+                               // the operator
   eg_gradient_row gradient[2]; // [1]: if the first attribute exists and is not 0
   const char *operand_roles;   // words of EG_ROLE_LIST; NULL: all have role data
   const char *why_whole;       // why a dimension of its tensors is not split, or NULL

@@ -44,7 +44,7 @@ typedef struct eg_size_fact {
 } eg_size_fact;
 EG_VEC_DEFINE(eg_size_facts, eg_size_fact);
 
-/// A remembered answer: `holds` is true when a - b - less is never negative.
+/// A remembered answer. `holds`: there is a proof that a - b - less is never negative.
 typedef struct eg_size_answer {
   int64_t a, b, less;
   bool holds;

@@ -317,8 +317,8 @@ static egraph_status keep_answer(eg_open_sizes *sizes, uint64_t hash,
   return EGRAPH_OK;
 }
 
-/// True when a - b - less is never negative. Remembers answers, because rules ask the
-/// same question for many classes.
+/// True when it finds a proof that a - b - less is never negative. Remembers answers,
+/// because rules ask the same question for many classes.
 static bool is_at_least(eg_open_sizes *sizes, int64_t a, int64_t b, int64_t less) {
   eg_size_answer answer = {.a = a, .b = b, .less = less};
   uint64_t hash =

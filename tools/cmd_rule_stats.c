@@ -9,7 +9,7 @@
 #include "tools/lists.h"
 #include "tools/result_print.h"
 
-/// Counts of a rule, summed over all models. The rule set owns the name.
+/// Counts of a rule, summed over all models. The rule_table owns the name.
 typedef struct rule_row {
   char *name;
   uint64_t matches, nodes, unions;

@@ -241,7 +241,8 @@ static void write_data(const simulated_plan *s, const report_parts *parts) {
   JSON_BEGIN(JSON("plan", s->path), JSON("mesh", plan.mesh),
              JSON("memory_limit", plan.memory_limit));
   simulation_json(s);
-  // The page counts the micro-batch before `first` once for each omitted one.
+  // Micro-batches left out repeat micro-batch `first` - 1. In its sums the page counts
+  // micro-batch `first` - 1 once more for each micro-batch left out.
   JSON_OBJECT("left_out", JSON("first", left->first), JSON("count", left->count),
               JSON("from", left->from), JSON("until", left->until));
   write_memory(s->simulation, "memory", left);

@@ -305,8 +305,8 @@ static egraph_status create_program(egraph_allocator alloc, dnnl_engine_t engine
 // Settings of the calling thread (team, signals, floating-point environment) before
 // kernels were generated or run on it.
 typedef struct kernel_scope {
-  eg_team *team;      // team for parallel regions; NULL: the runtime's threads
-  uint32_t threads;   // threads of the runtime; 0: unknown
+  eg_team *team;      // team for parallel regions; NULL: the OpenMP runtime's threads
+  uint32_t threads;   // number of the OpenMP runtime's threads; 0: unknown
   sigset_t signals;   // signals that were blocked
   fenv_t environment; // meanwhile flags are cleared (kernel_threads.h) and traps are off
 } kernel_scope;
@@ -315,7 +315,7 @@ typedef struct cpu_backend {
   eg_backend base;
   dnnl_engine_t engine;
   dnnl_stream_t stream;
-  eg_team *team;      // NULL: the runtime's threads
+  eg_team *team;      // NULL: kernels use the OpenMP runtime's threads
   kernel_scope scope; // valid between begin and end
 } cpu_backend;
 
@@ -380,7 +380,8 @@ static uint32_t cpu_formats(const eg_backend *backend) {
 
 static void block_signals(void *set) { (void)pthread_sigmask(SIG_BLOCK, set, NULL); }
 
-// Runs regions of kernels on the back-end's team, or on as many threads of the runtime.
+// Runs regions of kernels on the back-end's team, or on as many of the OpenMP runtime's
+// threads.
 static void lend_threads(const cpu_backend *backend, const sigset_t *held,
                          kernel_scope *former) {
   uint32_t threads = backend->base.threads;
@@ -396,9 +397,9 @@ static void lend_threads(const cpu_backend *backend, const sigset_t *held,
 // Blocks signals, too: oneDNN's gemm kernels point the stack pointer into the heap (its
 // issue 4845; every 2.x), and the frame of a signal handler would overwrite data there.
 // Signals stay blocked until the series of runs is over, also for workers, which run the
-// same kernels: a team's workers get no signals, new threads of the runtime inherit the
-// mask, and threads of earlier parallel regions are asked to block signals. These threads
-// keep the mask; other threads serve signals.
+// same kernels: a team's workers get no signals, new threads of the OpenMP runtime
+// inherit the mask, and threads of earlier parallel regions are asked to block signals.
+// These threads keep the mask; other threads serve signals.
 static void enter_kernels(const cpu_backend *backend, kernel_scope *former) {
   sigset_t held;
   eg_signals_asynchronous(&held);

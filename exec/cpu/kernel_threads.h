@@ -31,7 +31,7 @@ bool eg_function_find(const char *name, void *out);
 /// eg_cpu_use_own_threads has succeeded.
 bool eg_omp_takes_teams(void);
 /// From now on, parallel regions of the calling thread run on `team`, or, if it is NULL,
-/// on the runtime's threads. Returns the previous team.
+/// on the OpenMP runtime's threads. Returns the previous team.
 eg_team *eg_omp_lend(eg_team *team);
 /// Returns the team on which the calling thread's regions run, or NULL.
 eg_team *eg_omp_lent(void);
@@ -40,7 +40,8 @@ uint32_t eg_omp_threads(void);
 /// Calls body(argument) `threads` times, on as many threads at the same time as are free.
 void eg_omp_run(void (*body)(void *), void *argument, uint32_t threads);
 /// Calls body(argument) once on each thread whose floating-point flags belong to the
-/// calling thread's regions of `threads` threads: the calling thread, and the runtime's.
+/// calling thread's regions of `threads` threads: the calling thread, and the OpenMP
+/// runtime's threads.
 void eg_omp_run_on_each(void (*body)(void *), void *argument, uint32_t threads);
 
 // ---- parts of a loop ----------------------------------------------------------------

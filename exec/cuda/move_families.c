@@ -67,7 +67,8 @@ static eg_block block_of_tensor(eg_device_place place, const eg_type *type) {
   return block;
 }
 
-/// Appends a copy to the result of the elements of operand 0 that `from` describes.
+/// Adds a kernel to the program that copies the elements of operand 0 described by `from`
+/// into the result.
 static egraph_status move_all(eg_cuda_builder *builder, const eg_block *from) {
   const eg_type *result = &builder->spec->results[0];
   eg_block to = block_of_tensor(eg_device_result(0), result);
@@ -114,7 +115,8 @@ egraph_status eg_cuda_expand(eg_cuda_builder *builder) {
   return move_all(builder, &from);
 }
 
-// Appends a tiling. Each dimension becomes two: repetition, and position within it.
+// Adds a kernel to the program that repeats operand 0. Each dimension becomes two: number
+// of the repetition, and position within the repetition.
 egraph_status eg_cuda_tile(eg_cuda_builder *builder) {
   const eg_type *x = &builder->spec->inputs[0], *y = &builder->spec->results[0];
   if (x->rank != y->rank) return eg_cuda_refuse(builder, "the rank changes");
@@ -184,7 +186,8 @@ static egraph_status add_join(eg_cuda_builder *builder, const cut_tensor *cut) {
   return EGRAPH_OK;
 }
 
-/// Appends a copy per part (concat or split), for tensors whose formats differ.
+/// Adds a kernel to the program for each part of a concatenation or split, which copies
+/// the part; for tensors whose formats differ.
 static egraph_status add_part_moves(eg_cuda_builder *builder, const cut_tensor *cut) {
   eg_block whole = block_of_tensor(whole_place(cut), cut->whole);
   for (uint32_t i = 0; i < cut->count; i++) {

@@ -420,8 +420,8 @@ _Static_assert((int)EG_EINSUM_TENSORS <= (int)EG_LOOP_TENSORS, "the kernel takes
 
 // ---- as a product ---------------------------------------------------------------
 
-/// Appends a copy between a tensor's own memory and packed scratch memory, which replaces
-/// the tensor in the einsum's loop nest.
+/// Adds a kernel to the program that copies a tensor between its own memory and packed
+/// scratch memory. The scratch memory replaces the tensor in the einsum's loop nest.
 static egraph_status add_packing(eg_cuda_builder *builder, eg_einsum_nest *n,
                                  uint32_t tensor, const eg_einsum_groups *f,
                                  const eg_einsum_group *rows,

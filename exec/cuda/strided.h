@@ -33,7 +33,8 @@ typedef struct eg_block {
   int64_t offset; // elements
   int64_t strides[2 * EGRAPH_MAX_RANK];
 } eg_block;
-/// Appends a copy of a block of `dims`, with elements of `element_bytes`.
+/// Adds a kernel to the program that copies block `from` to block `to`. Both have the
+/// dimensions `dims`, and elements of `element_bytes` bytes.
 egraph_status eg_cuda_add_move(eg_cuda_builder *builder, uint32_t rank,
                                const int64_t *dims, size_t element_bytes,
                                const eg_block *to, const eg_block *from);

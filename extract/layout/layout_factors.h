@@ -74,7 +74,8 @@ typedef struct eg_layout_factors {
   eg_layout_rows links_of; // links of producers, by value
   eg_layout_rows trees_of; // trees of a value
   eg_layout_rows links_of_tie;
-  eg_layout_rows links_of_seam; // before, first, last, after
+  // [seams] four links each: EG_SEAM_BEFORE, EG_SEAM_FIRST, EG_SEAM_LAST, EG_SEAM_AFTER
+  eg_layout_rows links_of_seam;
   eg_layout_rows links_of_cut;
   eg_u32s use;             // [inputs of operators] link, shared within a value
   eg_doubles price, least; // [labels of links]; `least`: of the last solved factor

@@ -123,7 +123,8 @@ static bool may_take(const greedy *g, uint32_t value, uint32_t s) {
   return true;
 }
 
-/// Takes the cheapest strategy of a value; false when ties leave none.
+/// Takes the cheapest strategy of a value that may_take allows; false when may_take
+/// allows no strategy of finite cost.
 static bool take_strategy(greedy *g, uint32_t value) {
   assert(g->rank.data[value] != 0);
   const eg_layout_view *view = g->search->view;

@@ -45,7 +45,8 @@ EG_OWNER_DEFINE_MEMBERS(eg_layout_active,
 /// Activates strategies and arcs that the user allows. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_layout_active_init(eg_layout_active *active, egraph_allocator alloc,
                                     const eg_layout_view *view);
-/// Copies the flags of active strategies and arcs; both belong to the same view.
+/// Copies all flags (of strategies, arcs, values and places) from `from` to `to`, which
+/// must belong to the same view.
 void eg_layout_active_copy(eg_layout_active *to, const eg_layout_active *from);
 /// True when an operator has an active strategy.
 bool eg_layout_active_has(const eg_layout_active *active, uint32_t op);

@@ -75,7 +75,8 @@ enum { EG_SEAM_BEFORE, EG_SEAM_FIRST, EG_SEAM_LAST, EG_SEAM_AFTER, EG_SEAM_ENDS 
 typedef struct eg_layout_potentials {
   const eg_layout_seam_list *seams; // borrowed
   eg_doubles front, back;           // p, q
-  eg_bytes impossible; // [ends of seams][layouts] in no row: before, first, last, after
+  // [seams][EG_SEAM_ENDS][layouts] 1: the value has this layout in no row of copies
+  eg_bytes impossible;
 } eg_layout_potentials;
 EG_OWNER_DEFINE_MEMBERS(eg_layout_potentials, (eg_doubles, front, back),
                         (eg_bytes, impossible))

@@ -1,5 +1,6 @@
-// The state of the search for one subproblem: the best solution, the cutoff, and the way
-// from a reduced model to a solution of the subproblem.
+// The search for one subproblem: its state (the best solution, the cutoff), functions
+// that offer the choice of a reduced model as a solution of the subproblem, and the
+// linear relaxation.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SEARCH_EXTRACT_SEARCH_H
 #define EG_EXTRACT_SEARCH_EXTRACT_SEARCH_H

@@ -41,8 +41,9 @@ static inline uint32_t eg_shard_node_count(const eg_shard_problem *problem) {
 static inline uint32_t eg_shard_edge_count(const eg_shard_problem *problem) {
   return (uint32_t)problem->table_begin.len - 1;
 }
-/// Adds a node of `count` strategies. Fails with EGRAPH_E_MEMORY, or EGRAPH_E_ARGUMENT
-/// beyond 2^32 strategies in all.
+/// Adds a node of `count` strategies. Fails with EGRAPH_E_MEMORY, or with
+/// EGRAPH_E_ARGUMENT if the problem would have more than UINT32_MAX - 1 nodes, or more
+/// than UINT32_MAX - 1 strategies of all nodes together.
 egraph_status eg_shard_problem_add_node(eg_shard_problem *problem, int64_t first,
                                         int64_t last, const int64_t *cost,
                                         const int64_t *usage, uint32_t count);

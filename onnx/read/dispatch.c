@@ -38,8 +38,8 @@ static bool op_of_onnx(const char *name, eg_op *out) {
   return false;
 }
 
-/// Importers that accept open sizes: they compute with sizes only by eg_size_*. Other
-/// importers need numbers.
+/// Importers that accept operands with open sizes (ops/size.h): they compute with an open
+/// size only by eg_size_*, or decline the node. Other importers need numbers.
 static const eg_onnx_importer takes_open[] = {
     eg_onnx_import_conv,          eg_onnx_import_conv_transpose,
     eg_onnx_import_max_pool,      eg_onnx_import_average_pool,

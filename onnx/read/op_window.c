@@ -185,9 +185,10 @@ egraph_status eg_onnx_import_conv_transpose(const eg_onnx_call *call) {
               EG_INT(CONV_TRANSPOSE_GROUP, group)));
 }
 
-/// Declines a pool whose window is larger than the padded input: its result depends on
-/// how a runtime rounds. Open sizes are not checked, because the number of positions has
-/// an expression that is right at all sizes.
+/// Declines a pool whose window is larger than the padded input: type inference refuses
+/// it, and its result depends on how a runtime rounds. Open sizes are not checked here:
+/// the expression for the number of window positions (count_positions in ops/typing.c)
+/// also covers sizes at which the window does not fit, and rounds towards zero there.
 static egraph_status check_reach(const window *w, const eg_type *x) {
   for (uint32_t i = 0; i < w->spatial; i++) {
     int64_t size = x->dims[2 + i], pads = w->pads[i] + w->pads[w->spatial + i];

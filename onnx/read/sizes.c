@@ -219,7 +219,8 @@ static bool compute_arithmetic(computing *c) {
   return true;
 }
 
-/// Reduces all elements of a list of sizes by one operation, from `start` on.
+/// Combines all elements of operand 0, a list of sizes, into one size by the operation
+/// `apply`, whose neutral element is `start`.
 static bool reduce(computing *c, operation *apply, int64_t start) {
   const list *x = &c->operands[0];
   int64_t keeps;

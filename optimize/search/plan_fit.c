@@ -1,5 +1,7 @@
-// Searches for plans that fit in memory: within limits at peaks of earlier plans, at
-// prices of stored bytes, within tighter limits of stored bytes, and at last one by one.
+// Searches for plans that fit in memory, in several ways: it limits the memory at the
+// steps where earlier plans had their peak; it gives each stored byte a price; it lowers
+// the limits of stored bytes; and if the problem is small, it visits the remaining
+// solutions one by one.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_fit.h"
 
@@ -104,8 +106,9 @@ static double next_price(const eg_fitter *f, const price_search *p) {
   return price;
 }
 
-/// Finds plans that are cheapest at a price of memory, as first plans; `free` is the
-/// cheapest plan without prices, which does not fit.
+/// Tries prices of memory, to have a plan that fits early in the search. Each attempt
+/// looks for the cheapest plan at its price, within a gap (try_price). `free` is the plan
+/// found at price 0, which does not fit.
 static egraph_status search_prices(eg_fitter *f, const eg_doubles *cost,
                                    const eg_fit_attempt *free) {
   price_search p = {.low = 0, .high = INFINITY, .large = *free};
@@ -454,8 +457,8 @@ static egraph_status begin_at_costs(eg_fitter *f, const eg_doubles *cost,
 }
 
 /// If the memory limit may bind, searches with a share of the work within limits of the
-/// bytes at peak steps, beginning with the peak of the cheapest plan; then searches at
-/// prices of memory, for first plans.
+/// bytes at peak steps, beginning with the peak of the cheapest plan; then tries prices
+/// of memory, to have a plan that fits early in the search.
 static egraph_status begin_rows(eg_fitter *f, eg_fit_attempt *out) {
   const eg_doubles *own = &f->model->problem.cost;
   EG_LOCAL(eg_doubles, cost, f->alloc);

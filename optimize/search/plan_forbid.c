@@ -54,8 +54,10 @@ static double sum_shares(const forbidder *f, bool with_value, uint32_t value) {
   return sum;
 }
 
-/// Returns the bytes that inputs of the step, as operands of a strategy, hold beyond
-/// their least: an input enters in the needed layout, or is held twice.
+/// Returns a lower bound of the bytes that entries (inputs and weights of the training
+/// step) hold beyond `f->least` if operator `op` takes `strategy`. The strategy needs
+/// each operand in one layout: an entry enters in this layout, or it is converted and
+/// held in two layouts.
 static double excess_of_entries(const forbidder *f, uint32_t op, uint32_t strategy) {
   const eg_layout_problem *p = f->problem;
   const uint32_t *inputs = p->inputs.data + p->input_begin.data[op];

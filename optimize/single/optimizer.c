@@ -307,8 +307,9 @@ static egraph_status fold_graph(const run *r, const eg_graph *graph, eg_graph **
   return eg_graph_folded(graph, &options, out);
 }
 
-/// Folds all weights that can be computed now; values that need absent weights are
-/// computed when the program is loaded.
+/// Computes values that depend only on weights with data, and makes them weights
+/// (folding). Values of more than `fold_bytes` bytes, and values that need weights
+/// without data, are computed when the program is loaded.
 static egraph_status fold_round(run *r) {
   search_round *now = &r->now;
   EG_HELD(eg_graph, folded);

@@ -74,8 +74,9 @@ static egraph_status take_operands(emitter *e, uint32_t class) {
   uint32_t next = problem->child_begin.data[e->choice[class]];
   e->operands.len = 0;
   for (uint32_t i = 0; i < (op == NULL ? 1 : op->input_count); i++) {
-    uint32_t v = op == NULL ? e->single->value.data[class] // of a reorder: the same
-                            : e->space->inputs.data[op->inputs + i];
+    // op NULL: a reorder, whose operand is the same value in another format
+    uint32_t v =
+        op == NULL ? e->single->value.data[class] : e->space->inputs.data[op->inputs + i];
     if (e->space->values.data[v].is_constant) {
       EG_TRY(eg_graph_writer_entry(&e->writer, v, EG_NODE_NONE));
       EG_TRY(eg_values_push(&e->operands, (eg_value){e->writer.made.data[v]}));

@@ -38,7 +38,9 @@ static bool result_digit(const eg_spread *spread, const eg_factor *factor, uint8
   case EG_FACTOR_MAX: *out = EG_SHARD_P_MAX; return true;
   case EG_FACTOR_WINDOW:
     if (factor->output_dim[0] != EG_NO_DIM) break;
-    *out = EG_SHARD_P_SUM; // sums over the positions
+    // The result (the gradient of a convolution's weights) is a sum over the positions of
+    // the window, so a split leaves partial sums.
+    *out = EG_SHARD_P_SUM;
     return true;
   case EG_FACTOR_PARALLEL: break;
   }

@@ -212,7 +212,9 @@ static uint32_t depth_of(const context *c, const eg_match *match) {
   return depth;
 }
 
-/// True when a node below a root is in a sealed class.
+/// True when the left side has the term of this step as an operand of another term, and
+/// `node`, which matches the term, is in a sealed class: rules may match a sealed class
+/// only as a root (eg_tensor_egraph_seal).
 static bool is_hidden(const context *c, uint32_t step, uint32_t node) {
   const eg_tensor_egraph *egraph = c->all->egraph;
   if (!c->checks->steps[step].is_below) return false;

@@ -89,8 +89,9 @@ void eg_tensor_facts_of_leaf(const eg_type *type, bool is_weight, eg_tensor_fact
   out->weight_only = is_weight;
 }
 
-/// Records in the fact that every element equals `element`, unless it is an integer that
-/// a double rounds.
+/// Stores the value of `element` in the fact. Marks the fact as a splat (all elements are
+/// equal), unless `element` is an integer of magnitude 2^53 or more, which a double may
+/// round.
 static void note_splat(const eg_tensor *element, eg_tensor_fact *fact) {
   assert(eg_type_elements(&element->type) == 1);
   fact->splat_value = eg_tensor_get_double(element, 0);

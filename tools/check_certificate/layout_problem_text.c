@@ -51,8 +51,10 @@ static bool expect_line(certificate *c, const char *wanted) {
   return layout_text_line(c, &word) && expect(c, word, wanted);
 }
 
-// Every record takes a line of some bytes; the size of the file therefore limits
-// all sizes.
+// Refuses counts that are not below the bytes of the file, so that a false count does not
+// reserve much memory. Each counted item but a place takes text: a line, or a number in a
+// line. A place takes no text, because the line of a value has only the number of its
+// places: a file with more places than bytes is refused, too.
 static bool read_sizes(certificate *c, layout_text *t) {
   uint32_t *const sizes[] = {
       &t->values,     &t->places,       &t->arcs,  &t->operators,   &t->inputs,

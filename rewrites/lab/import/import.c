@@ -53,7 +53,7 @@ static egraph_status parse_file(const char *name, const char *bytes, size_t size
 // ---- one substitution -----------------------------------------------------------------
 
 /// Names a rule "taso-graph-subst-17": origin, stem of the file, number. Unity's
-/// substitutions were published in one file only.
+/// substitutions were published in one file only, so their names have no stem.
 static void name_rule(eg_importer *in) {
   const char *prefix = eg_subst_origin_prefix(in->file->origin), *slash = in->path;
   char stem[48];

@@ -9,7 +9,10 @@
 
 // ---- operand types -----------------------------------------------------------
 
-enum { EG_VERIFY_FRESH_RANK = 5, FEW_PARTS = 4 }; // upper limits
+// EG_VERIFY_FRESH_RANK: the largest rank that is drawn, unless the operator or the rule
+// requires a larger rank. FEW_PARTS: if a concatenation has more operands, its operands
+// get equal sizes more often, because chance seldom gives many operands equal sizes.
+enum { EG_VERIFY_FRESH_RANK = 5, FEW_PARTS = 4 };
 
 typedef struct rank_range {
   uint32_t low, high;
@@ -507,13 +510,13 @@ static void choose_other_operands(eg_verify_choice *choice) {
   }
 }
 
-/// Decides, before operands are drawn, whether all operands of a concatenation are alike,
-/// or else which size they may have along the axis in which they differ.
+/// Decides, before operands are drawn, whether all operands of a concatenation have equal
+/// sizes, or else which size they may have along the axis in which they differ.
 static void choose_part_size(eg_verify_choice *choice) {
   bool is_part = false;
   for (uint32_t i = 0; i < choice->count; i++)
     is_part = is_part || choice->like[i] != NULL;
-  uint32_t percent = choice->count > FEW_PARTS ? 50 : 15; // chance makes few alike
+  uint32_t percent = choice->count > FEW_PARTS ? 50 : 15;
   choice->are_parts_alike =
       eg_op_role(choice->op, 0) == EG_ROLE_PART && eg_verify_chance(choice, percent);
   choice->part_size = is_part && eg_verify_chance(choice, 60) ? eg_verify_dim(choice) : 0;

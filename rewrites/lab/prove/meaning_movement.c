@@ -1,5 +1,6 @@
-// Finds, for an element of the result of a pointwise operator, a constant or data
-// movement, the operand elements that it reads.
+// Meaning of pointwise operators, constants and data movements: for each operator, the
+// type of the result (eg_type_*), and an element of the result as an expression of
+// operand elements (eg_element_*).
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrites/lab/prove/proof_case.h"
 

@@ -113,8 +113,9 @@ eg_scalar eg_scalar_factors(eg_proof *p, eg_scalar a, eg_scalar b);
 eg_scalar eg_scalar_total(eg_proof *p, eg_fold fold, uint32_t symbol, eg_poly size,
                           eg_scalar body);
 eg_scalar eg_scalar_choice(eg_proof *p, eg_poly condition, eg_scalar yes, eg_scalar no);
-/// Applies an operator of op_table.def to scalars. kids: operands, then numeric
-/// attributes, then symbols of attributes.
+/// Applies an operator of op_table.def to scalars. kids: the operands, then the
+/// attributes in the order of the table. An attribute whose value is a word or an element
+/// type is a key (eg_scalar_key).
 eg_scalar eg_scalar_call(eg_proof *p, eg_op op, const eg_scalar *kids, uint32_t count,
                          eg_domain domain);
 /// True when the operator turns an infinity into a finite number: comparisons, casts.

@@ -36,10 +36,12 @@ enum {
   BLOCK = 256             // numbers that are read together
 };
 
-// NUDGES: how often all numbers are moved by a unit to measure rounding. NUDGE_SLACK: the
-// sides may differ by so many times the movement of an element. UNITS: allowed units in
-// the last place of the element, plus one for each summed number, because sums of equal
-// numbers all round the same way.
+// NUDGES: to measure rounding, all numbers are moved at most so many times. NUDGE_SLACK:
+// an element of the two sides may differ by so many times its movement. UNITS: float64
+// elements may also differ by so many units in the last place, plus the length of the
+// longest sum: when equal numbers are summed, all roundings can go the same way, and
+// their errors add up. FEW_PARTS: an attribute that is a multiple of 1 / FEW_PARTS keeps
+// results exact.
 enum { NUDGES = 16, NUDGE_SLACK = 16, UNITS = 64, FEW_PARTS = 2 };
 
 /// The tensors that a term of the rule computes, one for each of its results.
@@ -538,9 +540,12 @@ static bool may_have_left_range(comparison *state) {
   return state->limit == FOUND;
 }
 
-/// True when two numbers may differ because intermediate numbers left the range of their
-/// type: with 16-bit numbers, which raise no exception and whose squares soon overflow
-/// (float64 decides then), or next to extreme constants.
+/// True when an element may differ between the two sides because an intermediate number
+/// left the range of its type. (1) The instance has extreme constants: an overflow or
+/// underflow was raised, a number has a 16-bit type, or a computed value is infinite.
+/// (2) The data are plain but not ORDINARY: a number has a 16-bit type and a computed
+/// value is infinite, because 16-bit numbers soon overflow and raise no exception. In
+/// case (2), comparisons in float64 decide about the rule.
 static bool may_differ(comparison *state) {
   const evaluation *run = state->run;
   bool is_extreme = run->instance->special == EG_SPECIAL_EXTREME;
