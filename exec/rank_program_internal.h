@@ -115,7 +115,7 @@ struct eg_rank_program {
   eg_rank_carries carries;
   eg_regions regions;
   eg_memory_list constants; // kept and packed
-  eg_device_memory memory;  // the arena of all regions
+  eg_device_memory memory;  // device memory in which all regions lie
   size_t arena_bytes, kept_bytes, packed_bytes;
   char *room; // host memory for the block of an input or output while it is stored or
               // fetched

@@ -1,9 +1,9 @@
 // Operators of backward passes and of updates in training steps: weight gradients of
 // convolutions; gradients of pooling, gathering and normalizing; the update of Adam. All
-// gradients are linear in the cotangent. If the windows along a dimension overlap or
-// reach over the border, pooling can split the dimension with a halo, but the gradient of
-// pooling cannot split it (EG_FACTOR_BLOCKED): an element of the gradient can be a sum
-// over windows of several parts.
+// gradients are linear in the cotangent. The gradient of pooling can split a dimension
+// only where the windows follow each other without gaps and cover it exactly; elsewhere
+// (EG_FACTOR_BLOCKED) a part of the gradient can need windows of several parts, which
+// pooling itself gets as a halo.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 
@@ -143,8 +143,8 @@ static bool is_tiled(const eg_typing *node, uint32_t dim, int64_t size, int64_t 
          size / kernel.data[i] == count;
 }
 
-// A dimension with windows that overlap, or extend over the border, is blocked, because a
-// part of the result would need sums from several parts.
+// A dimension is split only where is_tiled holds: elsewhere a part of the result can need
+// windows of several parts.
 void eg_factors_pool_grad(const eg_typing *node, eg_factors *out) {
   const eg_type *d = &node->inputs[node->count - 1];
   eg_ints kernel = EG_SHARED(node, MAX_POOL_GRAD, KERNEL_SHAPE)->ints;

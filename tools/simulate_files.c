@@ -241,8 +241,9 @@ static void write_data(const simulated_plan *s, const report_parts *parts) {
   JSON_BEGIN(JSON("plan", s->path), JSON("mesh", plan.mesh),
              JSON("memory_limit", plan.memory_limit));
   simulation_json(s);
-  // Micro-batches left out repeat micro-batch `first` - 1. In its sums the page counts
-  // micro-batch `first` - 1 once more for each micro-batch left out.
+  // The micro-batches that are left out do the same as micro-batch `first` - 1. In its
+  // sums the HTML page that reads this JSON counts the tasks of micro-batch `first` - 1
+  // once more for each of them.
   JSON_OBJECT("left_out", JSON("first", left->first), JSON("count", left->count),
               JSON("from", left->from), JSON("until", left->until));
   write_memory(s->simulation, "memory", left);

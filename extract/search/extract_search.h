@@ -1,6 +1,6 @@
-// The search for one subproblem: its state (the best solution, the cutoff), functions
-// that offer the choice of a reduced model as a solution of the subproblem, and the
-// linear relaxation.
+// The search for one subproblem: its state (the best solution, the cutoff); functions
+// that translate a solution of a reduced model back to the subproblem, and keep it if it
+// is the best so far; and the linear relaxation.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXTRACT_SEARCH_EXTRACT_SEARCH_H
 #define EG_EXTRACT_SEARCH_EXTRACT_SEARCH_H

@@ -1,7 +1,8 @@
-// Searches for plans that fit in memory, in several ways: it limits the memory at the
-// steps where earlier plans had their peak; it gives each stored byte a price; it lowers
-// the limits of stored bytes; and if the problem is small, it visits the remaining
-// solutions one by one.
+// Searches for plans that fit in memory, in several ways. It limits the memory at the
+// steps where earlier plans had their peak. It gives a price to each byte that a plan
+// stores from one phase to the next. It limits how many such bytes a plan may store, and
+// lowers that limit until a plan fits. If the problem is small, it visits one by one all
+// solutions that are cheaper than the cheapest plan that fits.
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/search/plan_fit.h"
 
@@ -106,7 +107,7 @@ static double next_price(const eg_fitter *f, const price_search *p) {
   return price;
 }
 
-/// Tries prices of memory, to have a plan that fits early in the search. Each attempt
+/// Tries prices of memory, to find early a plan that fits. Each attempt
 /// looks for the cheapest plan at its price, within a gap (try_price). `free` is the plan
 /// found at price 0, which does not fit.
 static egraph_status search_prices(eg_fitter *f, const eg_doubles *cost,
@@ -458,7 +459,7 @@ static egraph_status begin_at_costs(eg_fitter *f, const eg_doubles *cost,
 
 /// If the memory limit may bind, searches with a share of the work within limits of the
 /// bytes at peak steps, beginning with the peak of the cheapest plan; then tries prices
-/// of memory, to have a plan that fits early in the search.
+/// of memory, to find early a plan that fits.
 static egraph_status begin_rows(eg_fitter *f, eg_fit_attempt *out) {
   const eg_doubles *own = &f->model->problem.cost;
   EG_LOCAL(eg_doubles, cost, f->alloc);

@@ -78,7 +78,8 @@ egraph_status eg_fit_solve(eg_fitter *f, const eg_layout_options *options,
                            eg_fit_attempt *out);
 egraph_status eg_fit_solve_within(eg_fitter *f, double share, uint64_t work, double gap,
                                   eg_fit_attempt *out);
-/// Returns the limits of all memory rows, which every plan obeys.
+/// Returns the most bytes that a plan which fits may have in each memory row (a sum of
+/// bytes that the layout problem limits); INFINITY for rows that are not used.
 eg_fit_rows eg_fit_limits(const eg_fitter *f);
 egraph_status eg_fit_keep(eg_fitter *f, const eg_fit_rows *most, double share,
                           uint64_t work, eg_fit_attempt *out);

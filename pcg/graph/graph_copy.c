@@ -1,4 +1,4 @@
-// A copy walks values in their order (which is topological), and maps values of the graph
+// To copy a graph, its values are walked in their order (which is topological) and mapped
 // to values of the copy.
 // SPDX-License-Identifier: Apache-2.0
 #include "pcg/graph/graph_copy.h"

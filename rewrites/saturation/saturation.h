@@ -37,7 +37,7 @@ egraph_status eg_scheduler_find(const char *name, eg_scheduler *out);
 /// Priority and cost that the caller gives a rule, for the scheduler.
 typedef struct eg_rule_policy {
   int32_t priority; // rules with more come first in every iteration
-  double cost;      // > 0: a match counts this much towards a match limit
+  double cost;      // what a match counts towards a match limit; it must be > 0
 } eg_rule_policy;
 
 /// One iteration: counts at its end, CPU seconds of its parts (all threads together).
