@@ -17,12 +17,16 @@ enum { DEFAULT_SEED = 1 };
 
 // ---- defaults other than 0 --------------------------------------------------------
 
+// Members are assigned one by one: the assignment of a whole struct may change padding,
+// which is 0 here.
+
 static void fill_search(any_options *out) {
+  egraph_search *options = &out->egraph_search_;
 #define EGRAPH_OPTION(type, name, initial, low, high, readers, help)                     \
-  .name = (type)(initial),
-  out->egraph_search_ = (egraph_search){
+  options->name = (type)(initial);
 #include "include/egraph_search.def"
-      .extractor = "ilp", .scheduler = "backoff"};
+  options->extractor = "ilp";
+  options->scheduler = "backoff";
 }
 
 static void fill_target(any_options *out) { out->egraph_target_.machine = "host"; }
@@ -38,19 +42,21 @@ FILL_SEED(fill_plan_run, egraph_plan_run_options)
 
 static void fill_terms(any_options *out) {
   eg_saturation_options d = EG_SATURATION_OPTIONS_DEFAULT;
-  out->egraph_terms_options_ =
-      (egraph_terms_options){.node_limit = d.node_limit,
-                             .iteration_limit = d.iteration_limit,
-                             .time_limit = d.time_limit_seconds,
-                             .byte_limit = d.byte_limit,
-                             .scheduler = "backoff",
-                             .match_limit = d.match_limit,
-                             .ban_length = d.ban_length};
+  egraph_terms_options *options = &out->egraph_terms_options_;
+  options->node_limit = d.node_limit;
+  options->iteration_limit = d.iteration_limit;
+  options->time_limit = d.time_limit_seconds;
+  options->byte_limit = d.byte_limit;
+  options->scheduler = "backoff";
+  options->match_limit = d.match_limit;
+  options->ban_length = d.ban_length;
 }
 
 static void fill_generate(any_options *out) {
-  out->egraph_generate_options_ =
-      (egraph_generate_options){.operators = 2, .threads = 1, .seed = DEFAULT_SEED};
+  egraph_generate_options *options = &out->egraph_generate_options_;
+  options->operators = 2;
+  options->threads = 1;
+  options->seed = DEFAULT_SEED;
 }
 
 // ---- the table --------------------------------------------------------------------

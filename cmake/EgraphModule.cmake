@@ -50,6 +50,9 @@ function(eg_module folder)
   # clang takes a quarter of an hour for these with checks of undefined behaviour, and seconds with those of addresses.
   set_source_files_properties("${CMAKE_SOURCE_DIR}/exec/cpu/tiles_avx2.c" "${CMAKE_SOURCE_DIR}/exec/cpu/tiles_avx512.c"
     PROPERTIES COMPILE_OPTIONS "$<$<C_COMPILER_ID:Clang>:-fno-sanitize=undefined>")
+  if(EGRAPH_SANITIZE) # the library runs long; tests, which are compiled at -O0, take half of the time to compile at -O1
+    target_compile_options(eg_${name} PRIVATE -O1)
+  endif()
   set_target_properties(eg_${name} PROPERTIES LINKER_LANGUAGE C)
   target_link_libraries(eg_${name} PUBLIC ${ARG_DEPENDS} PRIVATE egraph_flags m)
   set_property(GLOBAL APPEND PROPERTY EG_MODULES eg_${name})

@@ -16,10 +16,10 @@
 #include "egraph/explain.h"
 
 /// Starts the log for explanations. From now on the log gets every new class, and every
-/// union whose reason (a number) is at least `own_reasons`, except congruences. The caller
-/// keeps the equations with smaller reasons: unions of two classes, and nodes that are
-/// added to an existing class. Fails with EGRAPH_E_ARGUMENT when the e-graph has classes
-/// already, or an analysis that unites.
+/// union whose reason (a number) is at least `own_reasons`, except congruences. The
+/// caller keeps the equations with smaller reasons: unions of two classes, and nodes that
+/// are added to an existing class. Fails with EGRAPH_E_ARGUMENT when the e-graph has
+/// classes already, or an analysis that unites.
 egraph_status eg_engine_start_log(eg_engine *engine, uint32_t own_reasons);
 bool eg_engine_has_log(const eg_engine *engine);
 /// Return the number of unions in the log (0 without a log), and a union; the oldest

@@ -111,8 +111,8 @@ static void try_rounds(uint64_t seed, size_t rounds, const case_limits *limits) 
     plan_case_deinit(&t.c);
   }
   print_message("%zu limits: %zu plans, %zu refused\n", t.limits, t.fitting, t.refused);
-  bool is_few = t.limits < 20; // none of them may suffice
-  assert_true(t.refused > 0 && (is_few || t.fitting > 0));
+  bool is_few = t.limits < 20; // all or none of them may suffice
+  assert_true(is_few || (t.refused > 0 && t.fitting > 0));
 }
 
 static void forward_plans_fit(void **state) {

@@ -179,8 +179,10 @@ static void try_rounds(uint64_t seed, size_t rounds, const case_limits *limits,
   assert_true(t.given_up * 50 <= rounds);
   print_message("%zu plans with memory formats\n", t.formatted);
   print_message("%zu plans with constants made ahead\n", t.ahead);
-  assert_true(t.ahead * 20 > rounds);
-  assert_true(limits->formats == 0 ? t.formatted == 0 : t.formatted * 15 > rounds);
+  bool is_few = rounds < 60; // chance decides which cases they are
+  assert_true(is_few || t.ahead * 20 > rounds);
+  assert_true(limits->formats == 0 ? t.formatted == 0
+                                   : is_few || t.formatted * 15 > rounds);
 }
 
 static void steps_on_one_axis_are_planned_to_the_optimum(void **state) {

@@ -542,8 +542,8 @@ static bool may_have_left_range(comparison *state) {
 
 /// True when an element may differ between the two sides because an intermediate number
 /// left the range of its type. This is so in two cases. (1) The instance has extreme
-/// constants, and an overflow or underflow was raised, or a number has a 16-bit type, or a
-/// computed value is infinite. (2) The data are plain but not ORDINARY, a number has a
+/// constants, and an overflow or underflow was raised, or a number has a 16-bit type, or
+/// a computed value is infinite. (2) The data are plain but not ORDINARY, a number has a
 /// 16-bit type, and a computed value is infinite: 16-bit numbers soon overflow, and raise
 /// no exception. In case (2) comparisons in float64 decide whether the rule holds.
 static bool may_differ(comparison *state) {
