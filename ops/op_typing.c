@@ -156,7 +156,7 @@ double eg_op_flops(const eg_attrs *attrs, const eg_type *inputs, uint32_t count)
   if (flops == 0 || eg_op_factors(attrs, inputs, count, &factors) != EGRAPH_OK) return 0;
   for (uint32_t i = 0; i < factors.count; i++)
     if (!factors.factor[i].is_no_loop) flops *= (double)factors.factor[i].size;
-  return flops;
+  return flops * (1 - factors.skipped);
 }
 
 static double bytes_of_types(const eg_type *types, uint32_t count) {

@@ -368,6 +368,10 @@ static inline uint32_t eg_factor_row(uint32_t operand) {
   return operand < EG_FACTOR_ROWS ? operand : EG_FACTOR_ROWS - 1;
 }
 
+/// What a result is on the devices among which a factor is split that indexes other
+/// results, but not this one: not supported, the same on all, or a partial sum.
+typedef enum eg_absent { EG_ABSENT_REFUSED, EG_ABSENT_COPY, EG_ABSENT_SUM } eg_absent;
+
 /// A factor: one loop index of an operator. A dimension that several factors index is
 /// their product; earlier factors are major. A dimension that no factor indexes is needed
 /// whole: it is stretched by broadcasting, or the second one of a diagonal in an einsum.
@@ -386,6 +390,7 @@ typedef struct eg_factor {
   int8_t input_dim[EG_FACTOR_ROWS];  // indexed dimension of a row's operand, or EG_NO_DIM
   int8_t output_dim[EG_FACTOR_ROWS]; // indexed dimension of a row's result, or EG_NO_DIM
   bool is_no_loop;                   // a place in the result that needs no computation
+  eg_absent absent;                  // of a PARALLEL factor that some result lacks
 } eg_factor;
 
 /// The factors of a node, and its linearity. Its results are partial sums on a mesh axis
@@ -405,10 +410,12 @@ typedef struct eg_factors {
   uint32_t linear; // bit of a row: the results are linear in its operand when the others
                    // are fixed; not for a row that several operands share
   uint32_t joint_linear; // the results are linear in these operands together
+  double skipped;        // share of the points of the loops that need no work
 } eg_factors;
 
 /// Finds the loop factors of a node (ops.h). The product of the sizes of factors that are
-/// loops is the number of points of work. Operands and results from number EG_FACTOR_ROWS
+/// loops, without the share `skipped`, is the number of points of work. Operands and
+/// results from number EG_FACTOR_ROWS
 /// - 1 on share the last entry of a factor's arrays; an index of an einsum that these
 /// operands have in different dimensions is BLOCKED. Fails with EGRAPH_E_TYPE for
 /// ill-typed operands.

@@ -32,6 +32,7 @@ void eg_vjp_none(const eg_vjp *v);
 #define eg_vjp_pool_grad eg_vjp_none
 #define eg_vjp_gather_grad eg_vjp_none
 #define eg_vjp_layer_norm_grad eg_vjp_none
+#define eg_vjp_attention_grad eg_vjp_none
 #define eg_vjp_adam_update eg_vjp_none
 #define eg_vjp_classify eg_vjp_none
 #define eg_vjp_bit_cast eg_vjp_none

@@ -54,13 +54,25 @@ static egraph_status keep_parameters(const fates *f, const eg_graph *model,
 }
 
 egraph_status eg_model_prepare(const eg_graph *model, const eg_parameter_wish *wish,
-                               eg_strmap *names, eg_graph **out) {
+                               const eg_rules *rules, egraph_math math, eg_strmap *names,
+                               eg_graph **out, bool *out_recognized) {
   assert(model != NULL && (wish == NULL || names != NULL));
+  EG_HELD(eg_graph, found);
   EG_LOCAL(fates, f, eg_graph_allocator(model));
+  EG_LOCAL(fates, of_found, eg_graph_allocator(model));
   EG_TRY(size_fates(&f, model));
   EG_TRY(keep_parameters(&f, model, wish));
-  if (wish != NULL) EG_TRY(eg_parameters_names(model, f.of, names));
-  return fold_weights(model, f.kept, out);
+  if (wish != NULL) {
+    EG_TRY(eg_parameters_names(model, f.of, names));
+    EG_TRY(eg_recognize_attention(model, rules, math, f.kept, &found));
+  }
+  *out_recognized = found != NULL;
+  if (found == NULL) return fold_weights(model, f.kept, out);
+  // The patterns of the wish may name weights that only the replaced parts read.
+  const eg_parameter_wish chosen = {.chosen = names};
+  EG_TRY(size_fates(&of_found, found));
+  EG_TRY(keep_parameters(&of_found, found, &chosen));
+  return fold_weights(found, of_found.kept, out);
 }
 
 static egraph_status check_output(const eg_graph *model) {

@@ -4,14 +4,18 @@
 #ifndef EG_OPTIMIZE_MODEL_WEIGHTS_H
 #define EG_OPTIMIZE_MODEL_WEIGHTS_H
 
+#include "optimize/single/recognize.h"
 #include "pcg/training/parameters.h"
 #include "pcg/training/ties.h"
 
 /// Copies the model and computes all values in it that need only untrained weights.
 /// `wish` chooses the trained weights (NULL: no training step); their names are put into
-/// `names`, which is initialized. Fails like eg_parameters_find.
+/// `names`, which is initialized. For a training step, attention that `rules` (may be
+/// NULL) of class `math` find is one operator in the copy, and *out_recognized is true
+/// (recognize.h). Fails like eg_parameters_find.
 egraph_status eg_model_prepare(const eg_graph *model, const eg_parameter_wish *wish,
-                               eg_strmap *names, eg_graph **out);
+                               const eg_rules *rules, egraph_math math, eg_strmap *names,
+                               eg_graph **out, bool *out_recognized);
 /// Calls `visit` with the fate of each floating-point weight (trained, ...) of the first
 /// output. Fails with EGRAPH_E_ARGUMENT without an output, and like eg_parameters_find.
 egraph_status eg_model_visit_weights(const eg_graph *model, const eg_parameter_wish *wish,

@@ -120,23 +120,29 @@ static bool stops_measuring(void *user) {
          pass_progress(p, "profile", "an operator of this host");
 }
 
-static egraph_status search_model(planning_call *p, const eg_graph *forward,
-                                  const eg_training_options *training,
-                                  eg_plan_search *out) {
-  const eg_request *request = p->request;
-  const egraph_target *target = request->target;
+/// Returns the rules of a search; NULL: none, or an algorithm that plans the given graph.
+static const eg_rules *rules_of(const eg_request *request) {
   const eg_plan_searcher *other = request->plans;
   bool has_rules = request->rules != NULL && eg_rules_count(request->rules) != 0 &&
                    !(other != NULL && other->graphs == EG_PLAN_GIVEN_GRAPH);
+  return has_rules ? request->rules : NULL;
+}
+
+static egraph_status search_model(planning_call *p, const eg_graph *forward,
+                                  const eg_training_options *training, bool recognized,
+                                  eg_plan_search *out) {
+  const eg_request *request = p->request;
+  const egraph_target *target = request->target;
   double limit = target != NULL ? target->memory_limit : 0;
   eg_mesh mesh;
   eg_plan_call call = {.request = request,
                        .context = {.machine = &p->target.machine,
                                    .costs = p->target.costs,
-                                   .rules = has_rules ? request->rules : NULL,
+                                   .rules = rules_of(request),
                                    .plain_only = request->search->formats == 0},
                        .forward = forward,
                        .training = training,
+                       .recognized = recognized,
                        .budget = p->budget};
   call.budget.memory = limit != 0 ? limit : p->target.machine.memory_bytes;
   call.budget.progress = pass_progress;
@@ -155,15 +161,18 @@ static egraph_status prepare_and_search(planning_call *p, eg_plan_search *out) {
   eg_training_options training;
   EG_LOCAL(eg_strmap, trained, request->alloc);
   EG_HELD(eg_graph, forward);
-  bool trains = request->training != NULL;
+  bool trains = request->training != NULL, recognized = false;
   if (trains) {
     EG_TRY(eg_training_options_check(request->graph, request->training));
     training = *request->training;
   }
-  EG_TRY(eg_model_prepare(request->graph, trains ? &training.parameters : NULL, &trained,
-                          &forward));
+  // The CPU back-end runs the gradient of attention on its reference kernel.
+  bool is_host = p->target.costs != NULL && p->target.own == NULL;
+  EG_TRY(eg_model_prepare(request->graph, trains ? &training.parameters : NULL,
+                          is_host ? NULL : rules_of(request), request->search->math,
+                          &trained, &forward, &recognized));
   if (trains) training.parameters.chosen = &trained;
-  return search_model(p, forward, trains ? &training : NULL, out);
+  return search_model(p, forward, trains ? &training : NULL, recognized, out);
 }
 
 static egraph_status explain_absence(const egraph_report *report, eg_text *text) {

@@ -52,6 +52,7 @@ void eg_plan_job_init(eg_plan_job *job, const eg_plan_call *call, eg_plan_search
                        .best.objective = INFINITY,
                        .least_memory = INFINITY,
                        .answer_limit = INFINITY,
+                       .is_of_reached = call->recognized,
                        .is_infeasible = true};
   job->saturation = eg_search_saturation(search, NODE_LIMIT_GROWTH);
   job->saturation.shrink_first_below = SHRINK_FIRST_BELOW;

@@ -56,7 +56,8 @@ egraph_status eg_plan_report_mesh(eg_plan_job *job, const eg_machine_mesh *mesh,
                                .cost = planning->has_plan ? planning->cost : INFINITY,
                                .memory = planning->has_plan ? planning->memory : INFINITY,
                                .is_of_all = planning->stop == EG_STOP_SATURATED &&
-                                            !planning->is_of_reached};
+                                            !planning->is_of_reached &&
+                                            !job->call->recognized};
   return eg_mesh_founds_push(&job->tried, found);
 }
 
@@ -127,7 +128,7 @@ egraph_status eg_plan_report_conclude(eg_plan_job *job, uint32_t meshes) {
     if (job->call->request->search->overlap) EG_TRY(judge_overlap(job, is_whole));
   } else {
     report->gap = INFINITY;
-    report->proven_over = "all variants";
+    report->proven_over = job->call->recognized ? "variants reached" : "all variants";
     report->status = is_whole && job->is_infeasible ? "infeasible" : "unknown";
     if (is_whole && !isinf(job->least_memory)) report->least_memory = job->least_memory;
   }

@@ -70,7 +70,10 @@ typedef struct eg_plan_call {
   eg_plan_context context;             // machine, costs, rules
   const eg_graph *forward;             // the model; values of weights alone are weights
   const eg_training_options *training; // with the names of trained weights; NULL: none
-  const eg_mesh *mesh;                 // NULL: all of the machine's meshes
+  // Attention became an operator before gradients were taken; plans that keep its parts
+  // are variants which no search reaches.
+  bool recognized;
+  const eg_mesh *mesh; // NULL: all of the machine's meshes
   eg_budget budget;
 } eg_plan_call;
 

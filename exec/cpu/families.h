@@ -33,6 +33,7 @@
   X(BATCH_NORM, batch_norm)                                                              \
   X(LAYER_NORM, layer_norm)                                                              \
   X(LRN, lrn)                                                                            \
+  X(ATTENTION, attention)                                                                \
   X(SOFTMAX, softmax)                                                                    \
   X(LOG_SOFTMAX, softmax)                                                                \
   X(REDUCE_SUM, reduction)                                                               \

@@ -76,6 +76,34 @@ int64_t eg_panels_place(const eg_panels *p, int64_t row, int64_t column) {
          column;
 }
 
+/// Packs a panel of b, in the rows of b from `from` on. Columns that fill the last vector
+/// are zeros.
+static void pack_panel(const eg_panels *p, const float *b, int64_t b_row,
+                       int64_t b_column, int64_t from, int64_t panel, float *to) {
+  int64_t first = first_vector(p, panel) * p->set->vector;
+  int64_t width = first_vector(p, panel + 1) * p->set->vector - first;
+  int64_t columns = eg_lesser(p->columns - first, width), depth = depth_at(p, from);
+  b += from * b_row + first * b_column;
+  if (b_row == 1) p->set->turn(b, columns, depth, b_column, to, width);
+  for (int64_t k = 0; k < depth; k++, to += width) {
+    for (int64_t n = 0; b_row != 1 && n < columns; n++)
+      to[n] = b[k * b_row + n * b_column];
+    for (int64_t n = columns; n < width; n++)
+      to[n] = 0;
+  }
+}
+
+void eg_panels_pack(const eg_panels *p, const float *b, int64_t b_row, int64_t b_column,
+                    float *packed) {
+  for (int64_t from = 0; from < p->depth; from += p->block)
+    for (int64_t panel = 0; panel < p->count; panel++)
+      pack_panel(p, b, b_row, b_column, from, panel, packed + packed_at(p, from, panel));
+}
+
+bool eg_panels_are_rows(const eg_panels *p) {
+  return p->count == 1 && p->columns % p->set->vector == 0;
+}
+
 // ---- the product --------------------------------------------------------------------
 
 /// Multiplies rows [begin, end) of a by a panel of b, for the rows of b from `from` on.
@@ -136,13 +164,8 @@ typedef struct panel_plan {
 // Packs a constant matrix. The addresses are: packed, b.
 static egraph_status pack_panels(const void *payload, void *const *addresses) {
   const panel_plan *p = payload;
-  float *packed = addresses[0];
-  const float *b = addresses[1];
-  memset(packed, 0, (size_t)eg_panels_elements(&p->panels) * sizeof *packed);
-  for (int64_t k = 0; k < p->product.depth; k++)
-    for (int64_t n = 0; n < p->product.columns; n++)
-      packed[eg_panels_place(&p->panels, k, n)] =
-          b[k * p->product.b_row + n * p->product.b_column];
+  eg_panels_pack(&p->panels, addresses[1], p->product.b_row, p->product.b_column,
+                 addresses[0]);
   return EGRAPH_OK;
 }
 

@@ -57,6 +57,11 @@ eg_panels eg_panels_of_rows(int64_t depth, int64_t columns, int64_t rows);
 int64_t eg_panels_elements(const eg_panels *p);
 /// Returns the index, in the packed matrix, of the element at a row and a column.
 int64_t eg_panels_place(const eg_panels *p, int64_t row, int64_t column);
+/// Packs b, whose strides are `b_row` and `b_column`.
+void eg_panels_pack(const eg_panels *p, const float *b, int64_t b_row, int64_t b_column,
+                    float *packed);
+/// True when b, stored by rows without gaps, is equal to its packed form.
+bool eg_panels_are_rows(const eg_panels *p);
 /// Computes rows [begin, end) of c in the columns of panels [first, last).
 void eg_panels_multiply(const eg_panels *p, const eg_panel_operands *operands,
                         int64_t begin, int64_t end, int64_t first, int64_t last);

@@ -75,6 +75,17 @@ typedef struct eg_pixels {
 
 typedef void (*eg_pixels_function)(const eg_pixels *t);
 
+/// Copies the transpose of a matrix; `from_row` and `to_row` are steps between rows.
+typedef void (*eg_turn)(const float *from, int64_t rows, int64_t columns,
+                        int64_t from_row, float *to, int64_t to_row);
+/// Returns the largest of `count` numbers, which may lie at any address; NaN is ignored.
+typedef float (*eg_row_most)(const float *x, int64_t count);
+/// Replaces `count` numbers, whole vectors, by exp(scale x - shift); returns their sum.
+/// scale x - shift must be at most 88; far below -87 the result is 0.
+typedef float (*eg_row_exp)(float *x, int64_t count, float scale, float shift);
+typedef void (*eg_row_scale)(float *x, int64_t count, float factor);
+typedef bool (*eg_row_is_finite)(const float *x, int64_t count);
+
 typedef struct eg_tile_set {
   int64_t vector;                  // elements of a vector
   int64_t widest;                  // most vectors of a tile with many rows
@@ -82,6 +93,11 @@ typedef struct eg_tile_set {
   int64_t cached;                  // elements of a that stay in the cache
   int64_t heights[EG_TILE_WIDEST]; // [w - 1]: rows of the highest tile of w vectors
   eg_tile_function tiles[EG_TILE_WIDEST][EG_TILE_MOST_ROWS];
+  eg_turn turn;
+  eg_row_most row_most;
+  eg_row_exp row_exp;
+  eg_row_scale row_scale;
+  eg_row_is_finite row_is_finite;
   eg_patch_in patch_in;
   eg_patch_out patch_out;
   eg_pixels_function pixels[EG_MOST_STRIDE][EG_MOST_PIXELS]; // [stride - 1][pixels - 1]

@@ -431,6 +431,7 @@ static egraph_status mean_nothing(eg_onnx_body *body, const eg_onnx_item *item) 
   X(CONV, mean_conv)                                                                     \
   X(CONV_TRANSPOSE, mean_conv_transpose)                                                 \
   X(MATMUL, mean_matmul)                                                                 \
+  X(ATTENTION, eg_onnx_mean_attention)                                                   \
   X(RMS_NORM, mean_rms_norm)                                                             \
   X(GROUP_NORM, mean_group_norm)                                                         \
   X(ENLARGE, mean_enlarge)                                                               \

@@ -198,6 +198,8 @@ bool eg_onnx_needs_function(const eg_onnx_item *item, int64_t opset);
 /// Writes the meaning of the item in standard operators; operands and results have the
 /// item's names.
 egraph_status eg_onnx_write_meaning(eg_onnx_body *body, const eg_onnx_item *item);
+/// The same for attention. (write/meaning_attention.c)
+egraph_status eg_onnx_mean_attention(eg_onnx_body *body, const eg_onnx_item *item);
 
 /// Changes a complete model so that it computes its open sizes. Fails with
 /// EGRAPH_E_UNSUPPORTED, and the name, if a size is open that ONNX needs as a

@@ -260,6 +260,20 @@ static egraph_status reach_operand(emitter *e, uint32_t need) {
   return e->space->values.data[v].is_entry ? keep_value(e, v, copy) : EGRAPH_OK;
 }
 
+/// Sets the layouts of a tuple's further elements, which begin as that of the first.
+static egraph_status set_element_layouts(eg_plan *plan, const eg_plan_step *step) {
+  EG_LOCAL(eg_arena, arena, plan->states.alloc);
+  const eg_spread *spread;
+  const eg_strategy *strategy;
+  EG_TRY(eg_plan_spread(plan, step, &arena, &spread, &strategy));
+  const uint32_t *results =
+      plan->operands.data + step->operands + spread->spec.input_count;
+  for (uint32_t r = 1; r < spread->spec.result_count; r++)
+    plan->states.data[results[r]].layout =
+        eg_factors_result_layout(&spread->factors, &plan->mesh, &strategy->result, r);
+  return EGRAPH_OK;
+}
+
 static egraph_status write_plan_node(emitter *e, uint32_t v,
                                      const eg_space_operator *op) {
   uint32_t strategy =
@@ -298,6 +312,7 @@ static egraph_status write_plan_node(emitter *e, uint32_t v,
                            (uint32_t)plan->steps.len));
   for (uint32_t r = 0; r < info.result_count; r++)
     EG_TRY(eg_u32s_push(&plan->operands, (uint32_t)plan->states.len - 1 - r));
+  if (info.result_count > 1) EG_TRY(set_element_layouts(plan, &step));
   EG_TRY(eg_u32s_push(&e->out->value_at, eg_plan_solution_made(&e->chosen, v)));
   return eg_plan_steps_push(&plan->steps, step);
 }

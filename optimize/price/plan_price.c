@@ -75,7 +75,8 @@ egraph_status eg_strategy_price(const eg_plan_costs *costs, const eg_spread *spr
                                 const eg_mesh *mesh, const eg_strategy *strategy,
                                 eg_arena *arena, eg_node_price *out) {
   eg_node_spec local;
-  EG_TRY(eg_spread_local(spread, mesh, strategy, 0, arena, &local));
+  uint32_t rank = eg_spread_busiest(spread, mesh, strategy);
+  EG_TRY(eg_spread_local(spread, mesh, strategy, rank, arena, &local));
   eg_halo halos[EG_MAX_MESH_AXES];
   uint32_t count = eg_spread_halos(spread, mesh, strategy, halos);
   if (count != 0) local.weight_mask &= ~eg_operand_bit(0); // assembled in each run

@@ -273,22 +273,52 @@ static bool can_enter(const adder *a, const eg_space_value *value,
 static const uint8_t nothing[EG_MAX_MESH_AXES] = {0};
 static const eg_node_price free_of_cost = {.seconds = 0};
 
-/// Adds inputs, weights and elements of tuples in every layout, at no cost.
-static egraph_status add_in_place(adder *a, eg_space_operator *op) {
+/// Adds inputs and weights in every layout in which they can enter, at no cost.
+static egraph_status add_leaf(adder *a, eg_space_operator *op) {
   const eg_layout_graph *graph = eg_plan_space_layouts(a->space, op->value);
   for (uint32_t l = 0; l < graph->layouts.len; l++) {
-    const eg_layout *layout = &graph->layouts.data[l];
     a->layouts.len = 0;
-    if (op->input_count == 0) {
-      if (!can_enter(a, &a->space->values.data[op->value], layout)) continue;
-    } else {
-      uint32_t tuple = a->space->inputs.data[op->inputs];
-      uint32_t from =
-          eg_layout_graph_find(eg_plan_space_layouts(a->space, tuple), layout);
-      if (from == UINT32_MAX) continue;
-      EG_TRY(eg_u32s_push(&a->layouts, from));
-    }
+    if (!can_enter(a, &a->space->values.data[op->value], &graph->layouts.data[l]))
+      continue;
     EG_TRY(eg_u32s_push(&a->layouts, l));
+    EG_TRY(keep_strategy(a, op, nothing, free_of_cost, 0));
+  }
+  return EGRAPH_OK;
+}
+
+/// Finds the factors (loop indexes) of the operator that makes a tuple. The first e-node
+/// of its class stands for all: they give their results the same layouts (attention with
+/// shared keys and with repeated ones indexes both results by the same heads).
+static egraph_status tuple_factors(adder *a, uint32_t tuple, eg_factors *out) {
+  eg_class class = a->space->values.data[tuple].class;
+  const eg_engine *engine = eg_plan_space_engine(a->space);
+  uint32_t count;
+  eg_term term = eg_engine_term(engine, *eg_engine_class_nodes(engine, class, &count));
+  eg_node_spec spec;
+  eg_spread spread;
+  EG_TRY(spec_of(a, class, &term, &spec));
+  EG_TRY(eg_spec_at_example(&a->arena, &spec, &spec));
+  EG_TRY(eg_spread_init(&spec, &spread));
+  *out = spread.factors;
+  return EGRAPH_OK;
+}
+
+/// Adds an element of a tuple, at no cost, in the layout that follows from each layout of
+/// the tuple.
+static egraph_status add_element(adder *a, eg_space_operator *op, uint32_t index) {
+  uint32_t tuple = a->space->inputs.data[op->inputs];
+  const eg_layout_graph *from = eg_plan_space_layouts(a->space, tuple);
+  const eg_layout_graph *to = eg_plan_space_layouts(a->space, op->value);
+  eg_factors factors = {.count = 0};
+  if (a->space->mesh.axis_count != 0) EG_TRY(tuple_factors(a, tuple, &factors));
+  for (uint32_t l = 0; l < from->layouts.len; l++) {
+    eg_layout layout = eg_factors_result_layout(&factors, &a->space->mesh,
+                                                &from->layouts.data[l], index);
+    uint32_t number = eg_layout_graph_find(to, &layout);
+    if (number == UINT32_MAX) continue;
+    a->layouts.len = 0;
+    EG_TRY(eg_u32s_push(&a->layouts, l));
+    EG_TRY(eg_u32s_push(&a->layouts, number));
     EG_TRY(keep_strategy(a, op, nothing, free_of_cost, 0));
   }
   return EGRAPH_OK;
@@ -355,8 +385,14 @@ static egraph_status add_space_operator(adder *a, uint32_t value, eg_node node) 
   if (is_leaf) space->values.data[value].is_entry = true;
   if (term.op == EG_OP_OPAQUE)
     EG_TRY(add_unknown(a, &op, eg_tensor_egraph_attrs_at(space->egraph, term.payload)));
-  else if (is_leaf || term.op == EG_OP_PART)
-    EG_TRY(add_in_place(a, &op));
+  else if (is_leaf)
+    EG_TRY(add_leaf(a, &op));
+  else if (term.op == EG_OP_PART)
+    EG_TRY(add_element(
+        a, &op,
+        (uint32_t)eg_attr_at(eg_tensor_egraph_attrs_at(space->egraph, term.payload),
+                             EG_A_PART_INDEX)
+            ->i));
   else
     EG_TRY(add_spread(a, &op, space->values.data[value].class, &term));
   eg_arena_deinit(&a->arena);
@@ -369,7 +405,7 @@ static egraph_status add_operators(adder *a, uint32_t value) {
   if (mine->ahead.id != EG_NODE_NONE.id) { // it enters like a weight
     eg_space_operator op = open_operator(a->space, value, mine->ahead);
     eg_flatmap_clear(&a->known);
-    EG_TRY(add_in_place(a, &op));
+    EG_TRY(add_leaf(a, &op));
     return eg_space_operators_push(&a->space->operators, op);
   }
   const eg_node *nodes =

@@ -380,12 +380,31 @@ static egraph_status check_operand_count(const eg_op_info *op, uint32_t count) {
   return EG_FAIL(EGRAPH_E_TYPE, "%s does not take %" PRIu32 " operands", op->name, count);
 }
 
+/// Counts a negative axis from the front, in a copy, so that equal nodes have equal
+/// attributes.
+static egraph_status count_axis(eg_arena *arena, uint32_t rank, eg_attrs *inout) {
+  uint16_t slot;
+  eg_attr *slots;
+  if (!eg_op_find_attr((eg_op)inout->op, "axis", &slot) || inout->slots[slot].i >= 0)
+    return EGRAPH_OK;
+  EG_NEW(arena, inout->count, slots);
+  memcpy(slots, inout->slots, inout->count * sizeof *slots);
+  eg_op_axis_from_front((eg_op)inout->op, rank, slots);
+  inout->slots = slots;
+  return EGRAPH_OK;
+}
+
 static egraph_status add_typed_node(eg_graph *graph, const char *name,
                                     const eg_attrs *attrs, const eg_value *inputs,
                                     uint32_t count, const char *const *names,
                                     eg_value *out_results) {
   EG_TRY(eg_graph_check_operands(graph, inputs, count, true));
   EG_TRY(check_operand_count(eg_op_info_of((eg_op)attrs->op), count));
+  EG_LOCAL(eg_arena, scratch, graph->alloc);
+  eg_attrs own = *attrs;
+  if (count != 0)
+    EG_TRY(count_axis(&scratch, graph->values.data[inputs[0].id]->type.rank, &own));
+  attrs = &own;
   eg_new_node node = {.name = name,
                       .attrs = attrs,
                       .inputs = inputs,

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string.h>
 
+#include "ops/attention.h"
 #include "pcg/parallel/strategy.h"
 
 typedef struct part {
@@ -101,13 +102,18 @@ static egraph_status set_count(part *p, eg_attr *attr) {
   return EGRAPH_OK;
 }
 
-/// Returns which part of a split dimension the rank has, counted from 0.
-static int64_t block_of_rank(const part *p, const eg_layout *layout, uint32_t dim) {
+/// Returns which part of a split dimension a rank has, counted from 0.
+static int64_t block_at(const eg_mesh *mesh, uint32_t rank, const eg_layout *layout,
+                        uint32_t dim) {
   int64_t block = 0;
-  for (uint32_t a = 0; a < p->mesh->axis_count; a++)
+  for (uint32_t a = 0; a < mesh->axis_count; a++)
     if (layout->sharding[a] == eg_digit_shard(dim))
-      block = block * p->mesh->axes[a].size + eg_mesh_coordinate(p->mesh, p->rank, a);
+      block = block * mesh->axes[a].size + eg_mesh_coordinate(mesh, rank, a);
   return block;
+}
+
+static int64_t block_of_rank(const part *p, const eg_layout *layout, uint32_t dim) {
+  return block_at(p->mesh, p->rank, layout, dim);
 }
 
 /// Sets two attributes of a lookup along a split axis: the size of the whole axis, and
@@ -137,6 +143,17 @@ static egraph_status set_table_grad(part *p, eg_attr *attr) {
   return EGRAPH_OK;
 }
 
+/// Returns which operand of attention or its gradient has the queries.
+static uint32_t queries_of(eg_op op) { return op == EG_OP_ATTENTION_GRAD ? 1 : 0; }
+
+/// Sets the attribute for the position of the first query of the rank's part.
+static egraph_status set_offset(part *p, eg_attr *attr) {
+  uint32_t q = queries_of((eg_op)p->spread->spec.attrs->op);
+  uint32_t dim = p->inputs[q].rank - 2;
+  attr->i += block_of_rank(p, &p->strategy->inputs[q], dim) * p->inputs[q].dims[dim];
+  return EGRAPH_OK;
+}
+
 typedef struct sized_attr {
   eg_op op;
   eg_attr_slot slot, base;
@@ -161,6 +178,8 @@ static const sized_attr sized_attrs[] = {
     SIZED(REDUCE_MEAN, COUNT, set_count),
     SIZED(GATHER, WHOLE, set_table),
     SIZED(GATHER_GRAD, WHOLE, set_table_grad),
+    SIZED(ATTENTION, OFFSET, set_offset),
+    SIZED(ATTENTION_GRAD, OFFSET, set_offset),
 };
 
 // ---- windows ------------------------------------------------------------------------
@@ -264,8 +283,11 @@ egraph_status eg_spread_local(const eg_spread *spread, const eg_mesh *mesh,
   for (uint32_t i = 0; i < spec->input_count; i++)
     p.inputs[i] =
         eg_sharding_local(mesh, &spec->inputs[i], eg_strategy_input(strategy, i));
-  for (uint32_t r = 0; r < spec->result_count; r++)
-    p.results[r] = eg_sharding_local(mesh, &spec->results[r], &strategy->result);
+  for (uint32_t r = 0; r < spec->result_count; r++) {
+    eg_layout layout =
+        eg_factors_result_layout(&spread->factors, mesh, &strategy->result, r);
+    p.results[r] = eg_sharding_local(mesh, &spec->results[r], &layout);
+  }
   EG_TRY(localize_attrs(&p));
   *out = (eg_node_spec){.attrs = attrs,
                         .inputs = p.inputs,
@@ -274,6 +296,28 @@ egraph_status eg_spread_local(const eg_spread *spread, const eg_mesh *mesh,
                         .result_count = spec->result_count,
                         .weight_mask = spec->weight_mask};
   return (eg_op)attrs->op == EG_OP_OPAQUE ? EGRAPH_OK : check_results(&p, attrs);
+}
+
+uint32_t eg_spread_busiest(const eg_spread *spread, const eg_mesh *mesh,
+                           const eg_strategy *strategy) {
+  const eg_node_spec *spec = &spread->spec;
+  eg_op op = (eg_op)spec->attrs->op;
+  if (op != EG_OP_ATTENTION && op != EG_OP_ATTENTION_GRAD) return 0;
+  const eg_type *q = &spec->inputs[queries_of(op)];
+  const eg_layout *layout = &strategy->inputs[queries_of(op)];
+  eg_attention a = eg_attention_of(spec->attrs, q);
+  if (!a.is_causal && a.window == 0) return 0;
+  int64_t offset = a.offset;
+  uint32_t dim = q->rank - 2, busiest = 0;
+  a.rows = eg_sharding_local(mesh, q, layout).dims[dim];
+  double most = -1;
+  for (uint32_t rank = 0; rank < eg_mesh_devices(mesh); rank++) {
+    a.offset = offset + block_at(mesh, rank, layout, dim) * a.rows;
+    double seen = eg_attention_seen(&a);
+    if (seen > most) busiest = rank;
+    if (seen > most) most = seen;
+  }
+  return busiest;
 }
 
 // ---- strategies and memory formats ----------------------------------------------------

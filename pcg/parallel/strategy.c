@@ -30,7 +30,7 @@ static bool is_kernel_tap(const eg_spread *spread, const eg_factor *factor) {
   return false;
 }
 
-/// Finds the sharding of all results when a factor is split; false when it cannot be.
+/// Finds the sharding of result 0 when a factor is split; false when it cannot be.
 static bool result_digit(const eg_spread *spread, const eg_factor *factor, uint8_t *out) {
   switch (factor->kind) {
   case EG_FACTOR_BLOCKED: return false;
@@ -46,10 +46,52 @@ static bool result_digit(const eg_spread *spread, const eg_factor *factor, uint8
   }
   int dim = factor->output_dim[0];
   for (uint32_t r = 1; r < spread->spec.result_count; r++)
-    if (factor->output_dim[eg_factor_row(r)] != dim) return false;
+    if (factor->output_dim[eg_factor_row(r)] != dim &&
+        factor->absent == EG_ABSENT_REFUSED)
+      return false;
   if (dim == EG_NO_DIM) return false;
   *out = eg_digit_shard((uint32_t)dim);
   return true;
+}
+
+// ---- layouts of further results -----------------------------------------------------
+
+/// Returns the factor that an axis of `size` devices splits where it splits dimension
+/// `dim` of result 0: coarser factors are split completely before finer ones. `parts` has
+/// the parts of each factor so far, and is updated.
+static const eg_factor *split_of_dim(const eg_factors *factors, uint32_t dim,
+                                     int64_t size, int64_t parts[EG_MAX_FACTORS]) {
+  for (uint32_t f = 0; f < factors->count; f++) {
+    const eg_factor *factor = &factors->factor[f];
+    bool is_of_dim = factor->kind == EG_FACTOR_PARALLEL &&
+                     factor->output_dim[0] == (int)dim && factor->size != parts[f];
+    if (!is_of_dim) continue;
+    parts[f] *= size;
+    return factor;
+  }
+  return NULL;
+}
+
+static uint8_t digit_of_result(const eg_factor *factor, uint32_t result, uint8_t digit) {
+  if (factor == NULL) return digit;
+  int dim = factor->output_dim[eg_factor_row(result)];
+  if (dim != EG_NO_DIM) return eg_digit_shard((uint32_t)dim);
+  return factor->absent == EG_ABSENT_SUM ? EG_SHARD_P_SUM : EG_SHARD_R;
+}
+
+eg_layout eg_factors_result_layout(const eg_factors *factors, const eg_mesh *mesh,
+                                   const eg_layout *first, uint32_t result) {
+  eg_layout layout = *first;
+  int64_t parts[EG_MAX_FACTORS];
+  for (uint32_t f = 0; f < EG_MAX_FACTORS; f++)
+    parts[f] = 1;
+  for (uint32_t a = 0; result != 0 && a < mesh->axis_count; a++) {
+    if (!eg_digit_is_shard(first->sharding[a])) continue;
+    const eg_factor *factor = split_of_dim(factors, eg_digit_dim(first->sharding[a]),
+                                           mesh->axes[a].size, parts);
+    layout.sharding[a] = digit_of_result(factor, result, first->sharding[a]);
+  }
+  return layout;
 }
 
 static uint32_t count_rows(const eg_spread *spread) {
@@ -173,10 +215,13 @@ static bool layouts_fit(const eg_spread *spread, const eg_mesh *mesh,
     if (!is_legal(mesh, &spec->inputs[i], eg_strategy_input(strategy, i)) ||
         !is_contiguous(spread, mesh, strategy, false, i, spec->inputs[i].rank))
       return false;
-  for (uint32_t r = 0; r < spec->result_count; r++)
-    if (!is_legal(mesh, &spec->results[r], &strategy->result) ||
+  for (uint32_t r = 0; r < spec->result_count; r++) {
+    eg_layout layout =
+        eg_factors_result_layout(&spread->factors, mesh, &strategy->result, r);
+    if (!is_legal(mesh, &spec->results[r], &layout) ||
         !is_contiguous(spread, mesh, strategy, true, r, spec->results[r].rank))
       return false;
+  }
   return true;
 }
 

@@ -47,8 +47,8 @@ typedef struct eg_halo {
 typedef struct eg_strategy {
   uint8_t action[EG_MAX_MESH_AXES];
   eg_layout inputs[EG_FACTOR_ROWS]; // by row (eg_strategy_input)
-  eg_layout result;                 // layout of every result
-  double share;                     // part of the operator's work that a device does
+  eg_layout result; // of result 0; the others follow (eg_factors_result_layout)
+  double share;     // part of the operator's work that a device does
 } eg_strategy;
 /// Returns the layout in which a strategy reads an operand.
 static inline const eg_layout *eg_strategy_input(const eg_strategy *strategy,
@@ -81,6 +81,10 @@ bool eg_spread_combine(const eg_spread *spread, const eg_mesh *mesh,
 /// their sizes.
 egraph_status eg_spread_unevens(const eg_spread *spread, const eg_mesh *mesh,
                                 eg_unevens *inout);
+/// Returns the layout of a result of a node whose result 0 has the layout `first`: the
+/// same, except where a factor that is split does not index this result (eg_absent).
+eg_layout eg_factors_result_layout(const eg_factors *factors, const eg_mesh *mesh,
+                                   const eg_layout *first, uint32_t result);
 /// Gives the operands and results of a strategy the memory formats of a choice.
 void eg_strategy_set_formats(eg_strategy *strategy, const eg_format_choice *choice);
 /// Fills the halos (rows from neighbours) of a strategy, at most one per axis; returns
@@ -91,12 +95,17 @@ uint32_t eg_spread_halos(const eg_spread *spread, const eg_mesh *mesh,
 // ---- the part of a rank (local_node.c) ------------------------------------------------
 
 /// Builds the node that a rank runs, in the arena: attributes and types of its part,
-/// operand 0 with the rows of neighbours. Types and work are the same on all ranks. Fails
+/// operand 0 with the rows of neighbours. Types are the same on all ranks. Fails
 /// with EGRAPH_E_TYPE when the part is ill-typed or does not compute the device's part of
 /// the result.
 egraph_status eg_spread_local(const eg_spread *spread, const eg_mesh *mesh,
                               const eg_strategy *strategy, uint32_t rank, eg_arena *arena,
                               eg_node_spec *out);
+
+/// Returns a rank whose part has the most work: of attention, the part whose queries see
+/// the most keys. All ranks have the same work in other operators.
+uint32_t eg_spread_busiest(const eg_spread *spread, const eg_mesh *mesh,
+                           const eg_strategy *strategy);
 
 /// Appends every strategy of the operator on the mesh whose local node is well-typed.
 /// Opaque operators are only replicated; INPUT and WEIGHT have no strategy. The order is

@@ -74,7 +74,7 @@ static egraph_status check_move(const checker *c, const eg_plan_step *step) {
 /// Checks that operands and results are in the layouts of the node's strategy.
 static egraph_status check_layouts(const checker *c, const eg_plan_step *step,
                                    const eg_graph_node_info *info,
-                                   const eg_strategy *strategy) {
+                                   const eg_spread *spread, const eg_strategy *strategy) {
   const uint32_t *operands = c->plan->operands.data + step->operands;
   for (uint32_t i = 0; i < info->input_count; i++) {
     const eg_plan_state *state = find_state(c, operands[i]);
@@ -84,8 +84,10 @@ static egraph_status check_layouts(const checker *c, const eg_plan_step *step,
   }
   for (uint32_t r = 0; r < info->result_count; r++) {
     const eg_plan_state *state = find_state(c, operands[info->input_count + r]);
+    eg_layout layout =
+        eg_factors_result_layout(&spread->factors, &c->plan->mesh, &strategy->result, r);
     if (state->step != c->at || state->value.id != info->results[r].id ||
-        !eg_layout_same(&c->plan->mesh, &state->layout, &strategy->result))
+        !eg_layout_same(&c->plan->mesh, &state->layout, &layout))
       return broken(c, "a result in another layout than the strategy's");
     if (state->more_blocks != find_state(c, operands[info->input_count])->more_blocks)
       return broken(c, "results of a node that stand for several numbers of blocks");
@@ -111,7 +113,7 @@ static egraph_status check_node_step(checker *c, const eg_plan_step *step) {
   egraph_status status = eg_plan_spread(c->plan, step, &c->arena, &spread, &strategy);
   if (status == EGRAPH_E_INTERNAL) return broken(c, "actions that do not combine");
   EG_TRY(status);
-  return check_layouts(c, step, &info, strategy);
+  return check_layouts(c, step, &info, spread, strategy);
 }
 
 static egraph_status check_steps(checker *c) {

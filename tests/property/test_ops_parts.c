@@ -227,7 +227,13 @@ static void part_attrs_of(part_attrs *part, const node *n, const eg_factor *fact
   if (part->attrs.op == EG_OP_REDUCE_MEAN && is_sum && part->slots[2].i == 0)
     part->slots[2].i =
         eg_type_elements(&n->f.inputs[0]) / eg_type_elements(&n->results[0].type);
-  uint16_t whole = 0;
+  uint16_t whole = 0, offset = 0;
+  uint32_t queries = op == EG_OP_ATTENTION_GRAD ? 1 : 0;
+  bool attends = op == EG_OP_ATTENTION || op == EG_OP_ATTENTION_GRAD;
+  if (attends && factor->input_dim[queries] == (int)n->f.inputs[queries].rank - 2) {
+    assert_true(eg_op_find_attr(op, "offset", &offset));
+    part->slots[offset].i += lo;
+  }
   bool is_entry =
       op == EG_OP_GATHER ? is_sum : op == EG_OP_GATHER_GRAD && factor->is_no_loop;
   if (!is_entry) return;
@@ -253,22 +259,55 @@ static void expect(bool holds, const node *n, uint32_t factor, const char *what)
              n->row->attrs, n->row->inputs, factor, what);
 }
 
-static void check_parallel(const node *n, uint32_t index, int64_t lo, int64_t hi) {
+// Runs the part [lo, hi) of a factor.
+static void run_part(const node *n, uint32_t index, int64_t lo, int64_t hi,
+                     eg_tensor *results) {
   const eg_factor *factor = &n->factors.factor[index];
-  eg_tensor inputs[FIXTURE_MAX_TYPES], results[FIXTURE_MAX_TYPES];
+  eg_tensor inputs[FIXTURE_MAX_TYPES];
   part_attrs part;
   part_attrs_of(&part, n, factor, lo, hi);
   for (uint32_t i = 0; i < n->f.count; i++)
     inputs[i] = take_range(&n->inputs[i], factor->input_dim[eg_factor_row(i)],
                            range_of(&n->factors, index, false, i, lo, hi));
   run_kernel(&part.attrs, inputs, n->f.count, results);
+  tensors_free(inputs, n->f.count);
+}
+
+// True for a result that a PARALLEL factor does not index, and whose parts are added.
+static bool is_absent_sum(const eg_factor *factor, uint32_t result) {
+  return factor->absent == EG_ABSENT_SUM &&
+         factor->output_dim[eg_factor_row(result)] == EG_NO_DIM;
+}
+
+// Results that a factor does not index are sums of both parts, if it says so.
+static void check_absent(const node *n, uint32_t index, int64_t cut) {
+  const eg_factor *factor = &n->factors.factor[index];
+  eg_tensor halves[2][FIXTURE_MAX_TYPES];
+  run_part(n, index, 0, cut, halves[0]);
+  run_part(n, index, cut, factor->size, halves[1]);
+  for (uint32_t r = 0; r < n->result_count; r++) {
+    if (!is_absent_sum(factor, r)) continue;
+    for (int64_t i = 0; i < eg_type_elements(&halves[0][r].type); i++)
+      eg_tensor_set_double(&halves[0][r], i,
+                           eg_tensor_get_double(&halves[0][r], i) +
+                               eg_tensor_get_double(&halves[1][r], i));
+    expect(same_values(&halves[0][r], &n->results[r]), n, index, "a sum of its parts");
+  }
+  tensors_free(halves[0], n->result_count);
+  tensors_free(halves[1], n->result_count);
+}
+
+static void check_parallel(const node *n, uint32_t index, int64_t lo, int64_t hi) {
+  const eg_factor *factor = &n->factors.factor[index];
+  eg_tensor results[FIXTURE_MAX_TYPES];
+  run_part(n, index, lo, hi, results);
   for (uint32_t i = 0; i < n->result_count; i++) {
+    if (is_absent_sum(factor, i)) continue;
     eg_tensor wanted = take_range(&n->results[i], factor->output_dim[eg_factor_row(i)],
                                   range_of(&n->factors, index, true, i, lo, hi));
     expect(same_values(&results[i], &wanted), n, index, "parallel");
     tensor_free(&wanted);
   }
-  tensors_free(inputs, n->f.count);
   tensors_free(results, n->result_count);
 }
 
@@ -379,6 +418,7 @@ static uint32_t check_factor(const node *n, uint32_t index, eg_rng *rng) {
   case EG_FACTOR_PARALLEL:
     check_parallel(n, index, 0, cut);
     check_parallel(n, index, cut, factor->size);
+    check_absent(n, index, cut);
     return 1;
   case EG_FACTOR_WINDOW:
     if (factor->output_dim[0] == EG_NO_DIM) {

@@ -32,6 +32,7 @@ static const known_rule KNOWN[] = {
     {EG_OP_RMS_NORM, "axis", "the scale fits one axis"},
     {EG_OP_LAYER_NORM_GRAD, "axis", "the scale fits one axis"},
     {EG_OP_RMS_NORM_GRAD, "axis", "the scale fits one axis"},
+    {EG_OP_ATTENTION_GRAD, "safe", "counts where a sum is -inf"},
     {EG_OP_RESIZE, "roi", "the coordinates that read it ask for it"},
     {EG_OP_REVERSE_SEQUENCE, "time_axis", "the axes differ, and the lengths fit one"},
     {EG_OP_REVERSE_SEQUENCE, "batch_axis", "the axes differ, and the lengths fit one"},

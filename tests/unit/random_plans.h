@@ -241,9 +241,12 @@ static inline void plan_add_node(plan_maker *m, uint32_t n) {
   }
   eg_layout made = strategy->result;
   made.format = formats.output;
-  for (uint32_t r = 0; r < info.result_count; r++)
+  for (uint32_t r = 0; r < info.result_count; r++) {
+    const eg_layout layout =
+        eg_factors_result_layout(&spread.factors, &plan->mesh, &made, r);
     states[info.input_count + r] =
-        plan_add_state(m, info.results[r].id, &made, (uint32_t)plan->steps.len);
+        plan_add_state(m, info.results[r].id, &layout, (uint32_t)plan->steps.len);
+  }
   step.operands = (uint32_t)plan->operands.len;
   memcpy(step.action, strategy->action, sizeof step.action);
   assert_ok(

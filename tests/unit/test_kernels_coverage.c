@@ -139,6 +139,12 @@ static const sample samples[] = {
     {EG_OP_GATHER_GRAD, "axis 1; size 4", {"*[2,3]", "int64[3]"}},
     {EG_OP_LAYER_NORM_GRAD, "", {"*[2,3,4]", "*[2,3,4]", "*[4]"}},
     {EG_OP_RMS_NORM_GRAD, "axis 1", {"*[2,3,4]", "*[2,3,4]", "*[3,4]"}},
+    {EG_OP_ATTENTION,
+     "causal 1; offset 1; softcap 3",
+     {"*[2,3,4]", "*[1,5,4]", "*[1,5,3]", "bool[1,5]"}},
+    {EG_OP_ATTENTION_GRAD,
+     "window 2",
+     {"*[2,3,4]", "*[2,3,4]", "*[1,5,4]", "*[1,5,4]", "*[2,3,4]", "+[2,3]"}},
     {EG_OP_ADAM_UPDATE,
      "epsilon 1; weight_decay 0.25",
      {"*[2,3]", "*[2,3]", "*[2,3]", "*[2,3]", "float64[]", "float64[]"}},
@@ -203,8 +209,11 @@ static uint32_t make_inputs(kernel_box *box, const sample *row, egraph_dtype dty
   while (count < MAX_OPERANDS && row->inputs[count] != NULL) {
     const char *text = row->inputs[count];
     char type[64];
-    snprintf(type, sizeof type, "%s%s", *text == '*' ? eg_dtype_name(dtype) : "",
-             text + (*text == '*'));
+    bool is_at_least_32 = *text == '+', is_short = eg_dtype_bytes(dtype) < 4;
+    egraph_dtype mine = is_at_least_32 && is_short ? EGRAPH_FLOAT32 : dtype;
+    bool is_tested = *text == '*' || is_at_least_32;
+    snprintf(type, sizeof type, "%s%s", is_tested ? eg_dtype_name(mine) : "",
+             text + is_tested);
     out[count] = box_random(box, type, &rng, 3);
     // Operand 4 is a variance or a learning rate, operand 5 counts from 1.
     for (int64_t i = 0; count >= 4 && i < eg_type_elements(&out[count].type); i++)

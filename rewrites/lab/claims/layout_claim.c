@@ -80,7 +80,20 @@ static bool apply_moves(const eg_claim_case *of, uint32_t term, eg_layout *inout
   return true;
 }
 
-/// Appends the strategies of an operator: layouts of its operands and result.
+/// True when all results of a node have the layout of result 0.
+static bool is_uniform(const eg_claim_case *of, const eg_spread *spread,
+                       const eg_strategy *strategy) {
+  for (uint32_t r = 1; r < spread->spec.result_count; r++) {
+    eg_layout layout =
+        eg_factors_result_layout(&spread->factors, &of->mesh, &strategy->result, r);
+    if (!eg_layout_same(&of->mesh, &layout, &strategy->result)) return false;
+  }
+  return true;
+}
+
+/// Appends the strategies of an operator: layouts of its operands and result. A tuple has
+/// one layout in a claim, so strategies that give its elements different layouts are left
+/// out.
 static egraph_status append_strategies(const eg_claim_case *of, uint32_t term,
                                        eg_arena *scratch, eg_strategies *inout) {
   const eg_rule_term *node = &of->rule->terms[term];
@@ -94,8 +107,13 @@ static egraph_status append_strategies(const eg_claim_case *of, uint32_t term,
                        .results = of->terms[term].types,
                        .result_count = of->terms[term].type_count};
   eg_spread spread;
+  EG_LOCAL(eg_strategies, all, scratch->alloc);
   EG_TRY(eg_spread_init(&spec, &spread));
-  return eg_spread_strategies(&spread, &of->mesh, scratch, inout);
+  EG_TRY(eg_spread_strategies(&spread, &of->mesh, scratch, &all));
+  for (size_t i = 0; i < all.len; i++)
+    if (is_uniform(of, &spread, &all.data[i]))
+      EG_TRY(eg_strategies_push(inout, all.data[i]));
+  return EGRAPH_OK;
 }
 
 /// Adds a way (a layout of a term and its operands), unless a parallel operator around

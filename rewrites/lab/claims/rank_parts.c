@@ -463,9 +463,11 @@ egraph_status eg_rank_node_run(eg_arena *arena, const eg_rank_node *node,
   uint32_t results = node->spec.result_count;
   eg_tensor *outputs;
   EG_NEW(arena, results, outputs);
-  for (uint32_t i = 0; i < results; i++)
-    EG_TRY(eg_rank_zeros(arena, node->mesh, &node->spec.results[i],
-                         &node->strategy->result, &out[i]));
+  for (uint32_t i = 0; i < results; i++) {
+    eg_layout layout = eg_factors_result_layout(&run.spread.factors, node->mesh,
+                                                &node->strategy->result, i);
+    EG_TRY(eg_rank_zeros(arena, node->mesh, &node->spec.results[i], &layout, &out[i]));
+  }
   for (uint32_t r = 0; r < eg_mesh_devices(node->mesh); r++) {
     eg_node_spec spec;
     eg_tensor *operands;

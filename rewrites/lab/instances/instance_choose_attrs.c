@@ -536,7 +536,9 @@ static int64_t choose_int(eg_verify_choice *choice, const char *name) {
                 {"sampling_ratio", 0, 4},
                 {"block_size", 0, 4},
                 {"p", 1, 3},
-                {"batch_dims", 0, 3}};
+                {"batch_dims", 0, 3},
+                {"window", 0, 4},
+                {"offset", 0, 4}};
   uint32_t rank = rank_of(choice);
   for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
     if (strcmp(name, ranges[i].name) == 0)

@@ -304,6 +304,47 @@ bool eg_equation_slot(const eg_rule_term *term, uint16_t *out) {
          term->slots[*out].form != EG_RULE_SLOT_EXPR;
 }
 
+// ---- attention
+// --------------------------------------------------------------------------
+
+/// Draws a mask of scores, some dimensions of which are repeated or left out.
+static eg_type draw_mask(eg_verify_choice *choice, const eg_type *scores) {
+  eg_type mask = *scores;
+  uint32_t out = eg_verify_chance(choice, 60) ? scores->rank - 2 : 0;
+  mask.rank -= out;
+  for (uint32_t dim = 0; dim < mask.rank; dim++)
+    mask.dims[dim] = eg_verify_chance(choice, 15) ? 1 : scores->dims[dim + out];
+  if (eg_verify_chance(choice, 50)) mask.dtype = EGRAPH_BOOL;
+  return mask;
+}
+
+LAYER_MAKER(attention_operands) {
+  bool is_grad = term->op == EG_OP_ATTENTION_GRAD;
+  eg_type q = {.dtype = float_of(choice),
+               .rank = 3 + (uint32_t)eg_verify_below(choice, 3)};
+  for (uint32_t dim = 0; dim < q.rank; dim++)
+    q.dims[dim] = some(choice);
+  if (first != NULL && first->rank > 2) q = *first;
+  int64_t *head = &q.dims[q.rank - 3], columns = some(choice), groups = *head;
+  if (first == NULL && eg_verify_chance(choice, 50)) *head *= some(choice);
+  eg_type k = q, v = q, scores = q, made = q;
+  k.dims[q.rank - 3] = groups;
+  k.dims[q.rank - 2] = some(choice);
+  v = k;
+  v.dims[q.rank - 1] = made.dims[q.rank - 1] = columns;
+  scores.dims[q.rank - 1] = k.dims[q.rank - 2];
+  if (is_grad) out[0] = made;
+  eg_type *operands = out + is_grad;
+  operands[0] = q;
+  operands[1] = k;
+  operands[2] = v;
+  operands[is_grad ? 5 : 3] = draw_mask(choice, &scores);
+  if (!is_grad) return;
+  operands[3] = made;
+  operands[4] = eg_type_of(made.dtype == EGRAPH_FLOAT64 ? made.dtype : EGRAPH_FLOAT32,
+                           made.rank - 1, made.dims);
+}
+
 // ---- by operator ----------------------------------------------------------------------
 
 /// When operands of a node are drawn together. MADE: if an operand is computed; EQUATION:
@@ -315,6 +356,8 @@ static const struct {
   layer_use use;
 } layers[EG_OP_COUNT] = {[EG_OP_MATMUL] = {matmul_operands, MADE},
                          [EG_OP_EINSUM] = {einsum_operands, EQUATION},
+                         [EG_OP_ATTENTION] = {attention_operands, ALWAYS},
+                         [EG_OP_ATTENTION_GRAD] = {attention_operands, ALWAYS},
                          [EG_OP_RNN] = {recurrent_operands, ALWAYS},
                          [EG_OP_GRU] = {recurrent_operands, ALWAYS},
                          [EG_OP_LSTM] = {recurrent_operands, ALWAYS},

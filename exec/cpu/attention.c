@@ -1,0 +1,345 @@
+// Attention in blocks that stay in the cache (FlashAttention, algorithm 1): blocks of
+// queries meet blocks of keys, whose scores exist only until they are weighed.
+//
+//   for each block of keys        packed once
+//     for each block of queries   scores = q k^T; row by row: the maximum and the sum so
+//                                 far, weights = exp(score - maximum); result += weights
+//                                 v
+//
+// A row's result does not depend on which thread computes it. Float32; other types run
+// on the reference kernel.
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/attention.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "exec/cpu/families.h"
+#include "exec/cpu/kernel_threads.h"
+#include "exec/cpu/panels.h"
+#include "ops/kernel_math.h"
+#include "ops/kernels.h"
+
+enum {
+  ROW_BLOCK = 48,  // queries whose scores are computed together
+  KEY_BLOCK = 256, // keys of a block
+  MOST_BLOCKS = 64 // of queries in a unit of work
+};
+
+/// How a mask is indexed: by strides along [.., head, query, key].
+typedef struct mask_steps {
+  bool is_given, is_bool;
+  uint32_t rank; // of the scores
+  int64_t dims[EGRAPH_MAX_RANK], strides[EGRAPH_MAX_RANK];
+} mask_steps;
+
+typedef struct attention_plan {
+  eg_attention size;
+  mask_steps mask;
+  int64_t members, group_rows; // heads, and queries of them, that share keys
+  int64_t chunk, chunks;       // queries of a unit of work; units of a group
+  int64_t stride;              // elements of a row of scores
+  int64_t key_floats, value_floats, scratch; // packed blocks; all scratch of a thread
+  uint32_t threads;
+} attention_plan;
+
+/// A run. Addresses: result, sums, scratch, queries, keys, values; then the mask, if any.
+typedef struct attention_run {
+  const attention_plan *plan;
+  float *out, *sums, *scratch;
+  const float *q, *k, *v;
+  const void *mask;
+  eg_parts parts;
+} attention_run;
+
+/// One unit: queries [first, last) of a group, and its scratch memory.
+typedef struct unit {
+  const attention_run *run;
+  int64_t group, first, last;
+  float *packed_keys, *packed_values, *scores;
+  float *most, *sum;        // [chunk] of each query so far
+  bool is_met[MOST_BLOCKS]; // a block of queries has met keys
+  bool is_finite;           // all values are
+} unit;
+
+/// A block of keys, packed.
+typedef struct key_block {
+  int64_t from, to;
+  eg_panels keys, values;
+  const float *packed_values;
+  bool is_finite; // all values are; then hidden keys have no effect
+} key_block;
+
+// ---- one row ------------------------------------------------------------------------
+
+static int64_t mask_place(const attention_plan *p, int64_t group, int64_t row) {
+  int64_t place = 0, head = row / p->size.rows;
+  int64_t rest = ((group * p->members + head) * p->size.rows) + row % p->size.rows;
+  for (uint32_t dim = p->mask.rank - 1; dim-- > 0;) {
+    place += rest % p->mask.dims[dim] * p->mask.strides[dim];
+    rest /= p->mask.dims[dim];
+  }
+  return place;
+}
+
+/// Scales scores, and bounds them by softcap.
+EG_KERNEL_CLONES static void scale_row(const eg_attention *size, float *scores,
+                                       int64_t count) {
+  const double scale = size->scale, cap = size->softcap;
+  if (cap == 0) {
+    for (int64_t i = 0; i < count; i++)
+      scores[i] = (float)(scores[i] * scale);
+    return;
+  }
+  for (int64_t i = 0; i < count; i++)
+    scores[i] = (float)(cap * eg_math_tanh(scores[i] * scale / cap));
+}
+
+static void mask_row(const attention_run *run, int64_t place, const key_block *block,
+                     float *scores) {
+  const mask_steps *mask = &run->plan->mask;
+  int64_t step = mask->strides[mask->rank - 1];
+  place += block->from * step;
+  for (int64_t i = 0; i < block->to - block->from; i++, place += step)
+    if (!mask->is_bool)
+      scores[i] += ((const float *)run->mask)[place];
+    else if (((const unsigned char *)run->mask)[place] == 0)
+      scores[i] = -INFINITY;
+}
+
+static void hide(float *scores, int64_t from, int64_t to) {
+  for (int64_t i = from; i < to; i++)
+    scores[i] = -INFINITY;
+}
+
+/// Turns the scores of a query with a block of keys into weights, relative to the largest
+/// score so far; scales the query's sum and result to it.
+static void weigh_row(const unit *u, const key_block *block, int64_t row, float *scores) {
+  const attention_plan *p = u->run->plan;
+  const eg_attention *size = &p->size;
+  int64_t count = block->to - block->from, at = row - u->first;
+  bool is_plain = !p->mask.is_given && size->softcap == 0 &&
+                  (float)size->scale >= FLT_MIN && isfinite((float)size->scale);
+  float scale = is_plain ? (float)size->scale : 1.0f;
+  if (!is_plain) scale_row(size, scores, count);
+  if (p->mask.is_given) mask_row(u->run, mask_place(p, u->group, row), block, scores);
+  eg_attention_keys seen = eg_attention_sees(size, row % size->rows);
+  hide(scores, 0, eg_lesser(seen.from - block->from, count));
+  hide(scores, eg_greater(seen.to - block->from, 0), p->stride);
+  hide(scores, count, p->stride);
+  const eg_tile_set *set = block->keys.set;
+  float most = scale * set->row_most(scores, count), before = u->most[at];
+  if (before > most) most = before;
+  float shift = most == -INFINITY ? 0 : most;
+  float kept = before == -INFINITY ? 0 : expf(before - shift);
+  int64_t vectors = eg_quotient_up(count, set->vector) * set->vector;
+  u->most[at] = most;
+  u->sum[at] = u->sum[at] * kept + set->row_exp(scores, vectors, scale, shift);
+  float *out = u->run->out + (u->group * p->group_rows + row) * size->columns;
+  if (kept != 1 && before != -INFINITY) set->row_scale(out, size->columns, kept);
+}
+
+// ---- blocks -------------------------------------------------------------------------
+
+static key_block describe_block(const unit *u, int64_t from) {
+  const eg_attention *size = &u->run->plan->size;
+  int64_t to = eg_lesser(from + KEY_BLOCK, size->keys);
+  key_block block = {.from = from,
+                     .to = to,
+                     .keys = eg_panels_of(size->depth, to - from),
+                     .values = eg_panels_of(to - from, size->columns),
+                     .packed_values =
+                         u->run->v + (u->group * size->keys + from) * size->columns};
+  block.is_finite =
+      block.keys.set->row_is_finite(block.packed_values, (to - from) * size->columns);
+  return block;
+}
+
+static void pack_block(const unit *u, key_block *block) {
+  const eg_attention *size = &u->run->plan->size;
+  const float *k = u->run->k + (u->group * size->keys + block->from) * size->depth;
+  eg_panels_pack(&block->keys, k, 1, size->depth, u->packed_keys);
+  if (eg_panels_are_rows(&block->values)) return;
+  eg_panels_pack(&block->values, block->packed_values, size->columns, 1,
+                 u->packed_values);
+  block->packed_values = u->packed_values;
+}
+
+/// True when a query in [first, last) sees a key of the block.
+static bool is_seen(const eg_attention *size, const key_block *block, int64_t first,
+                    int64_t last) {
+  for (int64_t row = first; row < last; row++) {
+    eg_attention_keys seen = eg_attention_sees(size, row % size->rows);
+    if (seen.from < block->to && seen.to > block->from) return true;
+  }
+  return false;
+}
+
+/// Adds what a block of keys contributes to queries [first, last).
+static void meet(unit *u, const key_block *block, int64_t first, int64_t last) {
+  const attention_plan *p = u->run->plan;
+  const eg_attention *size = &p->size;
+  if (block->is_finite && !is_seen(size, block, first, last)) return;
+  int64_t row = u->group * p->group_rows + first;
+  float *out = u->run->out + row * size->columns;
+  const eg_panel_operands scores = {.a = u->run->q + row * size->depth,
+                                    .packed = u->packed_keys,
+                                    .c = u->scores,
+                                    .a_row = size->depth,
+                                    .c_row = p->stride,
+                                    .low = -INFINITY,
+                                    .high = INFINITY};
+  eg_panels_multiply(&block->keys, &scores, 0, last - first, 0, block->keys.count);
+  for (int64_t i = 0; i < last - first; i++)
+    weigh_row(u, block, first + i, u->scores + i * p->stride);
+  bool *is_met = &u->is_met[(first - u->first) / ROW_BLOCK];
+  const eg_panel_operands sums = {.a = u->scores,
+                                  .packed = block->packed_values,
+                                  .z = *is_met ? out : NULL,
+                                  .c = out,
+                                  .a_row = p->stride,
+                                  .c_row = size->columns,
+                                  .low = -INFINITY,
+                                  .high = INFINITY};
+  eg_panels_multiply(&block->values, &sums, 0, last - first, 0, block->values.count);
+  *is_met = true;
+}
+
+// ---- units of work --------------------------------------------------------------------
+
+/// Gives a query whose weights are 0 its result: 0, or NaN in columns where a value is
+/// not finite.
+static void write_zeros(const unit *u, float *out) {
+  const eg_attention *size = &u->run->plan->size;
+  const float *v = u->run->v + u->group * size->keys * size->columns;
+  memset(out, 0, (size_t)size->columns * sizeof *out);
+  for (int64_t key = 0; !u->is_finite && key < size->keys; key++, v += size->columns)
+    for (int64_t e = 0; e < size->columns; e++)
+      out[e] += v[e] * 0.0f;
+}
+
+static void end_row(const unit *u, int64_t row) {
+  const attention_plan *p = u->run->plan;
+  int64_t columns = p->size.columns, at = u->group * p->group_rows + row;
+  float sum = u->sum[row - u->first], most = u->most[row - u->first];
+  bool is_zero = p->size.is_safe && !(sum > 0);
+  if (is_zero || !u->is_met[(row - u->first) / ROW_BLOCK])
+    write_zeros(u, u->run->out + at * columns);
+  if (!is_zero)
+    eg_tile_set_at(0)->row_scale(u->run->out + at * columns, columns, 1 / sum);
+  u->run->sums[at] = is_zero ? -INFINITY : (most == -INFINITY ? 0 : most) + logf(sum);
+}
+
+static void run_unit(const attention_run *run, int64_t number, float *scratch) {
+  const attention_plan *p = run->plan;
+  int64_t chunk = number % p->chunks;
+  unit u = {.run = run,
+            .group = number / p->chunks,
+            .first = chunk * p->chunk,
+            .last = eg_lesser((chunk + 1) * p->chunk, p->group_rows),
+            .packed_keys = scratch,
+            .packed_values = scratch + p->key_floats,
+            .is_finite = true};
+  u.scores = u.packed_values + p->value_floats;
+  u.most = u.scores + ROW_BLOCK * p->stride;
+  u.sum = u.most + p->chunk;
+  for (int64_t i = 0; i < u.last - u.first; i++) {
+    u.most[i] = -INFINITY;
+    u.sum[i] = 0;
+  }
+  for (int64_t from = 0; from < p->size.keys; from += KEY_BLOCK) {
+    key_block block = describe_block(&u, from);
+    u.is_finite = u.is_finite && block.is_finite;
+    if (block.is_finite && !is_seen(&p->size, &block, u.first, u.last)) continue;
+    pack_block(&u, &block);
+    for (int64_t row = u.first; row < u.last; row += ROW_BLOCK)
+      meet(&u, &block, row, eg_lesser(row + ROW_BLOCK, u.last));
+  }
+  for (int64_t row = u.first; row < u.last; row++)
+    end_row(&u, row);
+}
+
+static void run_units(void *user) {
+  attention_run *run = user;
+  uint32_t share = eg_parts_enter(&run->parts);
+  float *scratch = run->scratch + share * run->plan->scratch;
+  for (int64_t number; eg_parts_take(&run->parts, &share, &number);)
+    run_unit(run, number, scratch);
+}
+
+static egraph_status run_attention(const void *payload, void *const *addresses) {
+  const attention_plan *p = payload;
+  attention_run run = {.plan = p,
+                       .out = addresses[0],
+                       .sums = addresses[1],
+                       .scratch = addresses[2],
+                       .q = addresses[3],
+                       .k = addresses[4],
+                       .v = addresses[5],
+                       .mask = p->mask.is_given ? addresses[6] : NULL};
+  int64_t units = p->size.batch * p->size.groups * p->chunks;
+  eg_parts_run(&run.parts, units, run_units, &run, p->threads);
+  return EGRAPH_OK;
+}
+
+// ---- the plan -----------------------------------------------------------------------
+
+static mask_steps steps_of(const eg_node_spec *spec, const eg_attention *size) {
+  mask_steps steps = {.is_given = spec->input_count > EG_ATTENTION_MASK};
+  if (!steps.is_given) return steps;
+  const eg_type *mask = &spec->inputs[EG_ATTENTION_MASK];
+  eg_type scores = spec->inputs[EG_ATTENTION_Q];
+  scores.dims[scores.rank - 1] = size->keys;
+  steps.is_bool = mask->dtype == EGRAPH_BOOL;
+  steps.rank = scores.rank;
+  memcpy(steps.dims, scores.dims, sizeof steps.dims);
+  eg_broadcast_strides(&scores, mask, steps.strides);
+  return steps;
+}
+
+static attention_plan plan_attention(const eg_node_spec *spec) {
+  attention_plan p = {.size = eg_attention_of(spec->attrs, spec->inputs),
+                      .threads = eg_omp_threads()};
+  const eg_attention *size = &p.size;
+  p.mask = steps_of(spec, size);
+  p.members = size->heads / size->groups;
+  p.group_rows = p.members * size->rows;
+  if (p.threads > EG_MAX_SHARES) p.threads = EG_MAX_SHARES;
+  if (p.threads < 1) p.threads = 1;
+  int64_t wanted = eg_quotient_up(2 * (int64_t)p.threads, size->batch * size->groups);
+  p.chunk = eg_quotient_up(p.group_rows, p.threads == 1 ? 1 : wanted);
+  p.chunk = eg_quotient_up(p.chunk, ROW_BLOCK) * ROW_BLOCK;
+  p.chunk = eg_lesser(eg_lesser(p.chunk, MOST_BLOCKS * ROW_BLOCK), p.group_rows);
+  p.chunks = eg_quotient_up(p.group_rows, p.chunk);
+  int64_t keys = eg_lesser(KEY_BLOCK, size->keys);
+  eg_panels scores = eg_panels_of(size->depth, keys);
+  eg_panels values = eg_panels_of(keys, size->columns);
+  p.stride = scores.vectors * scores.set->vector;
+  p.key_floats = eg_panels_elements(&scores);
+  p.value_floats = eg_panels_elements(&values);
+  p.scratch = p.key_floats + p.value_floats + ROW_BLOCK * p.stride + 2 * p.chunk;
+  p.scratch = eg_quotient_up(p.scratch, 16) * 16; // a cache line
+  return p;
+}
+
+egraph_status eg_cpu_attention(eg_cpu_builder *builder) {
+  const eg_node_spec *spec = builder->spec;
+  for (uint32_t i = 0; i < spec->input_count; i++)
+    if (spec->inputs[i].dtype != EGRAPH_FLOAT32 && spec->inputs[i].dtype != EGRAPH_BOOL)
+      return eg_cpu_refuse(builder, "not float32");
+  const eg_attention size = eg_attention_of(spec->attrs, spec->inputs);
+  if (!eg_panels_work()) return eg_cpu_refuse(builder, "no vectors");
+  if (eg_type_elements(&spec->results[0]) == 0 || size.keys == 0 || size.depth == 0)
+    return eg_cpu_refuse(builder, "no queries or keys");
+  attention_plan *p;
+  EG_NEW(builder->arena, 1, p);
+  *p = plan_attention(spec);
+  eg_place places[7] = {eg_place_result(0), eg_place_result(1)};
+  places[2] = eg_cpu_scratch(builder, (size_t)(p->scratch * p->threads) * sizeof(float));
+  for (uint32_t i = 0; i < spec->input_count; i++)
+    places[3 + i] = eg_cpu_read(builder, i);
+  builder->kernel = "attention";
+  return eg_cpu_add_function(builder, &builder->run, run_attention, p, places,
+                             3 + spec->input_count);
+}

@@ -1,0 +1,192 @@
+// The function that attention is written as: products, softmax and a mask, with sizes
+// that the model's tensors have at run time.
+// SPDX-License-Identifier: Apache-2.0
+#include <math.h>
+
+#include "onnx/write/writer.h"
+#include "ops/attention.h"
+
+// The operands of the function, and the dtype of its scores.
+typedef struct attention {
+  eg_onnx_body *body;
+  const eg_onnx_item *item;
+  eg_attention size;
+  egraph_dtype dtype;
+  uint32_t rank;
+} attention;
+
+static egraph_status call(const attention *a, const char *op, const char *x,
+                          const char *y, const char **inout) {
+  return eg_onnx_put(a->body, op, (const char *const[]){x, y}, y == NULL ? 1 : 2, NULL,
+                     inout, NULL);
+}
+
+static egraph_status call_number(const attention *a, const char *op, double number,
+                                 const char **inout) {
+  const char *scalar;
+  EG_TRY(eg_onnx_constant_scalar(a->body, a->dtype, number, &scalar));
+  return call(a, op, *inout, scalar, inout);
+}
+
+// Gives x [.., h, r, c] the shape [.., heads, h r / heads, c].
+static egraph_status regroup(const attention *a, const char *x, int64_t heads,
+                             const char *result, const char **out) {
+  int64_t dims[EGRAPH_MAX_RANK] = {0}; // 0: the dimension of the operand
+  const char *shape;
+  dims[a->rank - 3] = heads;
+  dims[a->rank - 2] = -1;
+  EG_TRY(eg_onnx_constant_ints(a->body, dims, a->rank, &shape));
+  return eg_onnx_put(a->body, "Reshape", (const char *const[]){x, shape}, 2, result, out,
+                     NULL);
+}
+
+// Joins the rows of the heads that share keys, or takes them apart.
+static egraph_status join_heads(const attention *a, const char **inout) {
+  if (a->size.heads == a->size.groups) return EGRAPH_OK;
+  return regroup(a, *inout, a->size.groups, NULL, inout);
+}
+static egraph_status part_heads(const attention *a, const char **inout) {
+  if (a->size.heads == a->size.groups) return EGRAPH_OK;
+  return regroup(a, *inout, a->size.heads, NULL, inout);
+}
+
+static egraph_status put_products(const attention *a, const char **out) {
+  int64_t perm[EGRAPH_MAX_RANK];
+  const char *q = a->item->input_names[EG_ATTENTION_Q], *turned;
+  Onnx__NodeProto *node;
+  for (uint32_t i = 0; i < a->rank; i++)
+    perm[i] = i;
+  perm[a->rank - 2] = a->rank - 1;
+  perm[a->rank - 1] = a->rank - 2;
+  EG_TRY(eg_onnx_put(a->body, "Transpose", &a->item->input_names[EG_ATTENTION_K], 1, NULL,
+                     &turned, &node));
+  EG_TRY(eg_onnx_put_ints(a->body, node, "perm", perm, a->rank));
+  if (a->size.scale != 1) EG_TRY(call_number(a, "Mul", a->size.scale, &q));
+  EG_TRY(join_heads(a, &q));
+  EG_TRY(call(a, "MatMul", q, turned, out));
+  EG_TRY(part_heads(a, out));
+  if (a->size.softcap == 0) return EGRAPH_OK;
+  EG_TRY(call_number(a, "Div", a->size.softcap, out));
+  EG_TRY(call(a, "Tanh", *out, NULL, out));
+  return call_number(a, "Mul", a->size.softcap, out);
+}
+
+// ---- hidden keys --------------------------------------------------------------------
+
+// Puts first, first + 1, ..., one number for each element of a dimension of x.
+static egraph_status count_along(const attention *a, const char *x, uint32_t dim,
+                                 int64_t first, const char **out) {
+  const char *size, *index, *begin, *step;
+  EG_TRY(eg_onnx_put(a->body, "Shape", &x, 1, NULL, &size, NULL));
+  EG_TRY(eg_onnx_constant_scalar(a->body, EGRAPH_INT64, dim, &index));
+  EG_TRY(eg_onnx_put(a->body, "Gather", (const char *const[]){size, index}, 2, NULL,
+                     &size, NULL));
+  EG_TRY(eg_onnx_constant_scalar(a->body, EGRAPH_INT64, (double)first, &begin));
+  EG_TRY(eg_onnx_constant_scalar(a->body, EGRAPH_INT64, 1, &step));
+  if (first != 0) EG_TRY(call(a, "Add", size, begin, &size));
+  return eg_onnx_put(a->body, "Range", (const char *const[]){begin, size, step}, 3, NULL,
+                     out, NULL);
+}
+
+// Puts which keys [S, T] a query sees by its position.
+static egraph_status put_seen(const attention *a, const char **out) {
+  const int64_t column[] = {-1, 1};
+  const char *row, *key, *shape, *away, *limit, *near;
+  EG_TRY(count_along(a, a->item->input_names[EG_ATTENTION_Q], a->rank - 2, a->size.offset,
+                     &row));
+  EG_TRY(count_along(a, a->item->input_names[EG_ATTENTION_K], a->rank - 2, 0, &key));
+  EG_TRY(eg_onnx_constant_ints(a->body, column, 2, &shape));
+  EG_TRY(call(a, "Reshape", row, shape, &row));
+  EG_TRY(call(a, "Sub", row, key, &away));
+  if (a->size.is_causal) {
+    EG_TRY(eg_onnx_constant_scalar(a->body, EGRAPH_INT64, -1, &limit));
+    EG_TRY(call(a, "Greater", away, limit, out));
+  }
+  if (a->size.window == 0) return EGRAPH_OK;
+  EG_TRY(eg_onnx_constant_scalar(a->body, EGRAPH_INT64, (double)a->size.window, &limit));
+  EG_TRY(call(a, "Abs", away, NULL, &away));
+  EG_TRY(call(a, "Less", away, limit, &near));
+  if (a->size.is_causal) return call(a, "And", *out, near, out);
+  *out = near;
+  return EGRAPH_OK;
+}
+
+static egraph_status hide(const attention *a, const char *seen, const char **inout) {
+  const char *never;
+  EG_TRY(eg_onnx_constant_scalar(a->body, a->dtype, -(double)INFINITY, &never));
+  return eg_onnx_put(a->body, "Where", (const char *const[]){seen, *inout, never}, 3,
+                     NULL, inout, NULL);
+}
+
+static egraph_status mask(const attention *a, const char **inout) {
+  const eg_onnx_item *item = a->item;
+  const char *seen;
+  if (item->input_count > EG_ATTENTION_MASK) {
+    const char *given = item->input_names[EG_ATTENTION_MASK];
+    EG_TRY(item->inputs[EG_ATTENTION_MASK].dtype == EGRAPH_BOOL
+               ? hide(a, given, inout)
+               : call(a, "Add", *inout, given, inout));
+  }
+  if (!a->size.is_causal && a->size.window == 0) return EGRAPH_OK;
+  EG_TRY(put_seen(a, &seen));
+  return hide(a, seen, inout);
+}
+
+// Replaces NaN, where `safe` asks for it.
+static egraph_status guard(const attention *a, egraph_dtype dtype, double instead,
+                           const char *x, const char *result, const char **out) {
+  const char *other, *is_nan;
+  EG_TRY(eg_onnx_constant_scalar(a->body, dtype, instead, &other));
+  EG_TRY(call(a, "IsNaN", x, NULL, &is_nan));
+  return eg_onnx_put(a->body, "Where", (const char *const[]){is_nan, other, x}, 3, result,
+                     out, NULL);
+}
+
+// ---- the results --------------------------------------------------------------------
+
+static egraph_status put_output(const attention *a, const char *scores) {
+  const char *weights, *out;
+  const char *v = a->item->input_names[EG_ATTENTION_V];
+  const char *result = a->item->result_names[0];
+  Onnx__NodeProto *node;
+  EG_TRY(eg_onnx_put(a->body, "Softmax", &scores, 1, NULL, &weights, &node));
+  EG_TRY(eg_onnx_put_int(a->body, node, "axis", a->rank - 1));
+  if (a->size.is_safe) EG_TRY(guard(a, a->dtype, 0, weights, NULL, &weights));
+  EG_TRY(join_heads(a, &weights));
+  bool is_last = a->size.heads == a->size.groups;
+  EG_TRY(eg_onnx_put(a->body, "MatMul", (const char *const[]){weights, v}, 2,
+                     is_last ? result : NULL, &out, NULL));
+  return is_last ? EGRAPH_OK : regroup(a, out, a->size.heads, result, NULL);
+}
+
+static egraph_status put_sums(const attention *a, const char *scores) {
+  const char *result = a->item->result_names[1];
+  egraph_dtype dtype = a->item->results[1].dtype;
+  int64_t axis = a->rank - 1;
+  Onnx__NodeProto *node;
+  if (dtype != a->dtype) {
+    const char *given = scores;
+    EG_TRY(eg_onnx_put(a->body, "Cast", &given, 1, NULL, &scores, &node));
+    EG_TRY(eg_onnx_put_int(a->body, node, "to", eg_dtype_onnx(dtype)));
+  }
+  bool is_safe = a->size.is_safe;
+  const char *sums;
+  EG_TRY(eg_onnx_put(a->body, "ReduceLogSumExp", &scores, 1, is_safe ? NULL : result,
+                     &sums, &node));
+  EG_TRY(eg_onnx_put_list(a->body, node, "axes", 18, (eg_ints){&axis, 1}));
+  EG_TRY(eg_onnx_put_int(a->body, node, "keepdims", 0));
+  return is_safe ? guard(a, dtype, -(double)INFINITY, sums, result, NULL) : EGRAPH_OK;
+}
+
+egraph_status eg_onnx_mean_attention(eg_onnx_body *body, const eg_onnx_item *item) {
+  const attention a = {.body = body,
+                       .item = item,
+                       .size = eg_attention_of(item->attrs, item->inputs),
+                       .dtype = item->inputs[0].dtype,
+                       .rank = item->inputs[0].rank};
+  const char *scores;
+  EG_TRY(put_products(&a, &scores));
+  EG_TRY(mask(&a, &scores));
+  EG_TRY(put_output(&a, scores));
+  return put_sums(&a, scores);
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "optimize/single/recognize.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/owner.h"
+#include "pcg/graph/graph_copy.h"
+#include "rewrites/saturation/saturate.h"
+#include "rewrites/saturation/tensor_egraph.h"
+
+enum {
+  MOST_OPERANDS = 4,
+  ITERATIONS = 8,
+  GROWTH = 8,
+  FEWEST_NODES = 2000,
+  MOST_STEPS = 4
+};
+static const uint64_t MOST_WORK = 4000000000; // steps (base/work.h): some seconds
+
+// ---- rules ----------------------------------------------------------------------------
+
+static bool mentions_attention(const eg_rule *rule) {
+  for (uint32_t t = 0; t < rule->term_count; t++)
+    if (!rule->terms[t].is_var && rule->terms[t].op == EG_OP_ATTENTION) return true;
+  return false;
+}
+
+/// True for a rule of few operators that changes the order of operands, turns a quotient
+/// by a number into a product, or transposes.
+static bool prepares_attention(const eg_rule *rule) {
+  static const eg_op known[] = {EG_OP_ADD,  EG_OP_MUL,       EG_OP_DIV,
+                                EG_OP_FILL, EG_OP_TRANSPOSE, EG_OP_MATMUL};
+  for (uint32_t t = 0; t < rule->term_count; t++) {
+    bool is_known = rule->terms[t].is_var;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+      is_known = is_known || rule->terms[t].op == known[i];
+    if (!is_known) return false;
+  }
+  return rule->term_count <= 6;
+}
+
+static bool is_used(void *user, uint32_t rule) {
+  const eg_rule *of = eg_rules_at(user, rule);
+  return mentions_attention(of) || prepares_attention(of);
+}
+
+static bool makes_attention(const eg_rules *rules) {
+  for (uint32_t r = 0; r < eg_rules_count(rules); r++)
+    if (eg_rules_at(rules, r)->enabled && mentions_attention(eg_rules_at(rules, r)))
+      return true;
+  return false;
+}
+
+// ---- what is found --------------------------------------------------------------------
+
+/// A copy of the graph under construction.
+typedef struct recognizer {
+  const eg_graph *graph;
+  eg_tensor_egraph *egraph; // NULL: nothing is replaced
+  const eg_engine *engine;
+  const bool *kept;    // [values] trained weights
+  const bool *trained; // [values] computed from trained weights; NULL: not known
+  bool has_no_data;    // kept weights are copied without data
+  eg_graph *out;       // owned
+  eg_value *map;       // [values] of the copy; EG_VALUE_NONE: not made yet
+  uint32_t found, named;
+  eg_arena arena;
+} recognizer;
+
+/// Finds a value of the copy that has the class of an operand, and is made already.
+static bool find_made(const recognizer *r, eg_class class, eg_value *out) {
+  uint32_t count;
+  const eg_node *nodes = eg_engine_class_nodes(r->engine, class, &count);
+  for (uint32_t i = 0; i < count; i++) {
+    eg_value value;
+    if (!eg_tensor_egraph_seed_value(r->egraph, nodes[i], &value)) continue;
+    if (r->map[value.id].id == EG_VALUE_NONE.id) continue;
+    *out = r->map[value.id];
+    return true;
+  }
+  return false;
+}
+
+/// Makes a name that no value of the graph has, as values that are copied keep theirs.
+static egraph_status fresh_name(recognizer *r, const char **out) {
+  enum { ROOM = 32 };
+  char *name;
+  eg_value taken;
+  EG_NEW(&r->arena, ROOM, name);
+  do
+    (void)snprintf(name, ROOM, "attention.%" PRIu32, r->named++);
+  while (eg_graph_find_value(r->graph, name, &taken));
+  *out = name;
+  return EGRAPH_OK;
+}
+
+static bool moves(eg_op op) {
+  return op == EG_OP_TRANSPOSE || op == EG_OP_RESHAPE || op == EG_OP_NOT;
+}
+
+/// Finds or makes a value of a class, by at most `steps` further operators. *out is
+/// EG_VALUE_NONE when there is no such value.
+static egraph_status reach(recognizer *r, eg_class class, uint32_t steps, eg_value *out) {
+  uint32_t count;
+  *out = EG_VALUE_NONE;
+  if (find_made(r, class, out) || steps == 0) return EGRAPH_OK;
+  const eg_node *nodes = eg_engine_class_nodes(r->engine, class, &count);
+  for (uint32_t i = 0; i < count; i++) {
+    eg_term term = eg_engine_term(r->engine, nodes[i]);
+    eg_value operand;
+    const char *name;
+    if (!moves((eg_op)term.op)) continue;
+    EG_TRY(reach(r, term.children[0], steps - 1, &operand));
+    if (operand.id == EG_VALUE_NONE.id) continue;
+    EG_TRY(fresh_name(r, &name));
+    return eg_graph_add_node(r->out, NULL,
+                             eg_tensor_egraph_attrs_at(r->egraph, term.payload), &operand,
+                             1, &name, out);
+  }
+  return EGRAPH_OK;
+}
+
+/// Returns the bytes of the operands: the fewest where heads share keys and positions
+/// replace a mask.
+static double operand_bytes(const recognizer *r, const eg_term *term) {
+  double bytes = 0;
+  for (uint32_t i = 0; i < term->arity; i++)
+    bytes +=
+        (double)eg_type_bytes(&eg_tensor_egraph_fact(r->egraph, term->children[i])->type);
+  return bytes;
+}
+
+/// Finds the attention of which a class is the output, with the fewest bytes.
+static bool find_attention(const recognizer *r, eg_class class, eg_term *out) {
+  uint32_t count, parts;
+  double fewest = 0;
+  bool found = false;
+  const eg_node *nodes = eg_engine_class_nodes(r->engine, class, &parts);
+  for (uint32_t p = 0; p < parts; p++) {
+    eg_term part = eg_engine_term(r->engine, nodes[p]);
+    if (part.op != EG_OP_PART ||
+        eg_attr_at(eg_tensor_egraph_attrs_at(r->egraph, part.payload), EG_A_PART_INDEX)
+                ->i != 0)
+      continue;
+    const eg_node *made = eg_engine_class_nodes(r->engine, part.children[0], &count);
+    for (uint32_t i = 0; i < count; i++) {
+      eg_term term = eg_engine_term(r->engine, made[i]);
+      if (term.op != EG_OP_ATTENTION) break;
+      double bytes = operand_bytes(r, &term);
+      if (found && bytes >= fewest) continue;
+      found = true;
+      fewest = bytes;
+      *out = term;
+    }
+  }
+  return found;
+}
+
+/// True when a mask is added that is computed from trained weights: its gradient needs a
+/// table of scores, so that the parts are as good.
+static bool has_trained_mask(const recognizer *r, const eg_term *term) {
+  if (term->arity < MOST_OPERANDS) return false;
+  eg_class mask = term->children[MOST_OPERANDS - 1];
+  uint32_t count;
+  const eg_node *nodes = eg_engine_class_nodes(r->engine, mask, &count);
+  if (!eg_dtype_is_float(eg_tensor_egraph_fact(r->egraph, mask)->type.dtype))
+    return false;
+  for (uint32_t i = 0; i < count; i++) {
+    eg_value value;
+    if (eg_tensor_egraph_seed_value(r->egraph, nodes[i], &value) && r->trained[value.id])
+      return true;
+  }
+  return false;
+}
+
+/// Adds attention in place of a node; *out_done is false when it is copied as it is.
+static egraph_status replace(recognizer *r, const eg_graph_node_info *node,
+                             bool *out_done) {
+  eg_term term;
+  eg_value operands[MOST_OPERANDS], results[2];
+  *out_done = false;
+  if (r->egraph == NULL || node->attrs->op != EG_OP_MATMUL) return EGRAPH_OK;
+  eg_class class = eg_tensor_egraph_value_class(r->egraph, node->results[0]);
+  if (!find_attention(r, class, &term) || has_trained_mask(r, &term)) return EGRAPH_OK;
+  for (uint32_t i = 0; i < term.arity; i++) {
+    EG_TRY(reach(r, term.children[i], MOST_STEPS, &operands[i]));
+    if (operands[i].id == EG_VALUE_NONE.id) return EGRAPH_OK;
+  }
+  const char *names[2] = {eg_graph_value(r->graph, node->results[0])->name};
+  EG_TRY(fresh_name(r, &names[1]));
+  EG_TRY(eg_graph_add_node(r->out, NULL,
+                           eg_tensor_egraph_attrs_at(r->egraph, term.payload), operands,
+                           term.arity, names, results));
+  r->map[node->results[0].id] = results[0];
+  r->found++;
+  *out_done = true;
+  return EGRAPH_OK;
+}
+
+// ---- the copy -------------------------------------------------------------------------
+
+static egraph_status copy_leaf(recognizer *r, uint32_t v) {
+  const eg_value_info *info = eg_graph_value(r->graph, (eg_value){v});
+  if (info->kind == EG_VALUE_WEIGHT)
+    return eg_graph_add_weight(r->out, info->name, &info->type,
+                               r->has_no_data && r->kept[v] ? NULL : info->data,
+                               &r->map[v]);
+  EG_TRY(eg_graph_add_input(r->out, info->name, &info->type, &r->map[v]));
+  return eg_graph_set_default(r->out, r->map[v], info->data);
+}
+
+static egraph_status copy_or_replace(recognizer *r, eg_graph_node n) {
+  const eg_graph_node_info node = eg_graph_node_at(r->graph, n);
+  eg_value *operands, *results;
+  bool done;
+  EG_TRY(replace(r, &node, &done));
+  if (done) return EGRAPH_OK;
+  EG_NEW(&r->arena, node.input_count, operands);
+  EG_NEW(&r->arena, node.result_count, results);
+  for (uint32_t i = 0; i < node.input_count; i++)
+    operands[i] = r->map[node.inputs[i].id];
+  EG_TRY(eg_graph_add_named_copy(r->out, r->graph, n, operands, results));
+  for (uint32_t i = 0; i < node.result_count; i++)
+    r->map[node.results[i].id] = results[i];
+  return EGRAPH_OK;
+}
+
+static egraph_status copy_graph(recognizer *r) {
+  uint32_t count = eg_graph_value_count(r->graph);
+  EG_NEW(&r->arena, count, r->map);
+  for (uint32_t v = 0; v < count; v++)
+    r->map[v] = EG_VALUE_NONE;
+  for (uint32_t v = 0; v < count; v++) {
+    const eg_value_info *info = eg_graph_value(r->graph, (eg_value){v});
+    if (info->kind != EG_VALUE_COMPUTED)
+      EG_TRY(copy_leaf(r, v));
+    else if (info->result == 0)
+      EG_TRY(copy_or_replace(r, info->node));
+  }
+  for (uint32_t o = 0; o < eg_graph_output_count(r->graph); o++) {
+    const char *name;
+    eg_value value = eg_graph_output(r->graph, o, &name);
+    EG_TRY(eg_graph_add_output(r->out, name, r->map[value.id]));
+  }
+  eg_graph_set_header(r->out, eg_graph_header(r->graph));
+  return EGRAPH_OK;
+}
+
+static egraph_status run_copy(recognizer *r, eg_graph **out) {
+  egraph_allocator alloc = eg_graph_allocator(r->graph);
+  EG_TRY(eg_graph_create(&alloc, out));
+  r->out = *out;
+  eg_arena_init(&r->arena, alloc);
+  egraph_status status = copy_graph(r);
+  eg_arena_deinit(&r->arena);
+  return status;
+}
+
+static egraph_status saturate(eg_tensor_egraph *egraph, const eg_rules *rules,
+                              egraph_math math) {
+  eg_saturation_options options = EG_SATURATION_OPTIONS_DEFAULT;
+  eg_saturation_report report;
+  options.node_limit = FEWEST_NODES;
+  options.node_limit_growth = GROWTH;
+  options.iteration_limit = ITERATIONS;
+  options.match_limit_share = 1; // commutativity has a match for each node
+  options.time_limit_seconds = INFINITY;
+  options.work_limit = MOST_WORK;
+  options.math = math;
+  options.use_rule = is_used;
+  options.use_rule_user = (void *)(uintptr_t)rules;
+  egraph_status status = eg_saturate(egraph, rules, &options, &report);
+  eg_saturation_report_deinit(&report);
+  return status;
+}
+
+/// Flags the values that are computed from kept weights.
+static egraph_status flag_trained(eg_arena *arena, const eg_graph *graph,
+                                  const bool *kept, const bool **out) {
+  uint32_t count = eg_graph_value_count(graph);
+  bool *flags;
+  EG_NEW(arena, count, flags);
+  for (uint32_t v = 0; v < count; v++)
+    flags[v] = kept[v] && eg_graph_value(graph, (eg_value){v})->kind == EG_VALUE_WEIGHT;
+  for (uint32_t n = 0; n < eg_graph_node_count(graph); n++) {
+    const eg_graph_node_info node = eg_graph_node_at(graph, (eg_graph_node){n});
+    bool any = false;
+    for (uint32_t i = 0; i < node.input_count; i++)
+      any = any || flags[node.inputs[i].id];
+    for (uint32_t i = 0; i < node.result_count; i++)
+      flags[node.results[i].id] = any;
+  }
+  *out = flags;
+  return EGRAPH_OK;
+}
+
+egraph_status eg_recognize_attention(const eg_graph *graph, const eg_rules *rules,
+                                     egraph_math math, const bool *kept, eg_graph **out) {
+  egraph_allocator alloc = eg_graph_allocator(graph);
+  *out = NULL;
+  if (rules == NULL || !makes_attention(rules)) return EGRAPH_OK;
+  EG_LOCAL(eg_arena, arena, alloc);
+  EG_HELD(eg_graph, bare);
+  EG_HELD(eg_graph, copy);
+  EG_HELD(eg_tensor_egraph, egraph);
+  // Without their data, trained weights are no constants. Values have the same numbers.
+  recognizer r = {.graph = graph, .kept = kept, .has_no_data = true};
+  EG_TRY(run_copy(&r, &bare));
+  EG_TRY(eg_tensor_egraph_create(&alloc, bare, &egraph));
+  EG_TRY(saturate(egraph, rules, math));
+  r = (recognizer){.graph = graph,
+                   .egraph = egraph,
+                   .engine = eg_tensor_egraph_engine_of(egraph),
+                   .kept = kept};
+  EG_TRY(flag_trained(&arena, graph, kept, &r.trained));
+  EG_TRY(run_copy(&r, &copy));
+  return r.found == 0 ? EGRAPH_OK : eg_graph_pruned(copy, out);
+}
