@@ -10,6 +10,7 @@
 // The operands, and where the mask of a query begins.
 typedef struct attention {
   eg_attention size;
+  eg_attention_rows queries, keys, values, outputs;
   const double *q, *k, *v;
   const eg_tensor *mask;            // NULL: none
   bool is_added;                    // the mask has numbers to add; else 0 hides a key
@@ -23,9 +24,12 @@ static egraph_status load(const eg_kernel_call *call, uint32_t first, attention 
   const eg_type types[] = {q[EG_ATTENTION_Q].type, q[EG_ATTENTION_K].type,
                            q[EG_ATTENTION_V].type};
   *out = (attention){.size = eg_attention_of(call->attrs, types),
-                     .mask = has_mask ? &call->inputs[call->input_count - 1] : NULL,
-                     .scores = types[EG_ATTENTION_Q]};
-  out->scores.dims[out->scores.rank - 1] = out->size.keys;
+                     .mask = has_mask ? &call->inputs[call->input_count - 1] : NULL};
+  out->scores = eg_attention_scores(&out->size, types);
+  out->queries = eg_attention_queries(&out->size);
+  out->keys = eg_attention_keys(&out->size);
+  out->values = eg_attention_values(&out->size);
+  out->outputs = eg_attention_results(&out->size);
   out->is_added = has_mask && eg_dtype_is_float(out->mask->type.dtype);
   if (has_mask) eg_broadcast_strides(&out->scores, &out->mask->type, out->strides);
   EG_TRY(eg_kernel_load_doubles(call->scratch, &q[EG_ATTENTION_Q], &out->q));
@@ -33,17 +37,20 @@ static egraph_status load(const eg_kernel_call *call, uint32_t first, attention 
   return eg_kernel_load_doubles(call->scratch, &q[EG_ATTENTION_V], &out->v);
 }
 
-/// One query: where its operands begin, and the mask's entry for key 0.
+/// One query: its head and group, of all batches; the places of its row among queries and
+/// outputs, and of the mask's entry for key 0.
 typedef struct query {
-  int64_t number, row, group; // number: among all queries; group: among all groups
-  int64_t mask;
+  int64_t row, group;
+  int64_t place, output, mask;
 } query;
 
 // Finds query number n.
 static query query_at(const attention *a, int64_t n) {
   const eg_attention *size = &a->size;
   int64_t head = n / size->rows, members = size->heads / size->groups, rest = n;
-  query at = {.number = n, .row = n % size->rows, .group = head / members};
+  query at = {.row = n % size->rows, .group = head / members};
+  at.place = eg_attention_place(&a->queries, head, at.row);
+  at.output = eg_attention_place(&a->outputs, head, at.row);
   for (uint32_t dim = a->scores.rank - 1; a->mask != NULL && dim-- > 0;) {
     at.mask += rest % a->scores.dims[dim] * a->strides[dim];
     rest /= a->scores.dims[dim];
@@ -58,8 +65,13 @@ static double dot(const double *a, const double *b, int64_t count) {
   return sum;
 }
 
+static void add_row(double *to, double factor, const double *row, int64_t count) {
+  for (int64_t i = 0; i < count; i++)
+    to[i] += factor * row[i];
+}
+
 static bool is_hidden(const attention *a, const query *at, int64_t key) {
-  eg_attention_keys seen = eg_attention_sees(&a->size, at->row);
+  eg_attention_span seen = eg_attention_sees(&a->size, at->row);
   if (key < seen.from || key >= seen.to) return true;
   if (a->mask == NULL || a->is_added) return false;
   return eg_tensor_get_double(a->mask, at->mask + key * a->strides[a->scores.rank - 1]) ==
@@ -70,10 +82,10 @@ static bool is_hidden(const attention *a, const query *at, int64_t key) {
 // the derivative of each score by scale q k.
 static void score(const attention *a, const query *at, double *scores, double *slope) {
   const eg_attention *size = &a->size;
-  const double *q = a->q + at->number * size->depth;
-  const double *k = a->k + at->group * size->keys * size->depth;
+  const double *q = a->q + at->place;
   for (int64_t key = 0; key < size->keys; key++) {
-    double s = size->scale * dot(q, k + key * size->depth, size->depth);
+    const double *k = a->k + eg_attention_place(&a->keys, at->group, key);
+    double s = size->scale * dot(q, k, size->depth);
     double t = size->softcap != 0 ? tanh(s / size->softcap) : 0;
     if (size->softcap != 0) s = size->softcap * t;
     if (slope != NULL) slope[key] = is_hidden(a, at, key) ? 0 : 1 - t * t;
@@ -115,14 +127,13 @@ egraph_status eg_kernel_attention(const eg_kernel_call *call) {
     score(&a, &at, scores, NULL);
     double logarithm = normalize(scores, size->keys, size->is_safe,
                                  call->inputs[0].type.dtype == EGRAPH_FLOAT32);
-    const double *v = a.v + at.group * size->keys * size->columns;
     for (int64_t e = 0; e < size->columns; e++)
       row[e] = 0;
     for (int64_t key = 0; key < size->keys; key++)
-      for (int64_t e = 0; e < size->columns; e++)
-        row[e] += scores[key] * v[key * size->columns + e];
+      add_row(row, scores[key], a.v + eg_attention_place(&a.values, at.group, key),
+              size->columns);
     for (int64_t e = 0; e < size->columns; e++)
-      eg_tensor_set_double(&call->outputs[0], n * size->columns + e, row[e]);
+      eg_tensor_set_double(&call->outputs[0], at.output + e, row[e]);
     eg_tensor_set_double(&call->outputs[1], n, logarithm);
   }
   return EGRAPH_OK;
@@ -138,11 +149,6 @@ typedef struct gradients {
   double *scores, *slope;
 } gradients;
 
-static void add_row(double *to, double factor, const double *row, int64_t count) {
-  for (int64_t i = 0; i < count; i++)
-    to[i] += factor * row[i];
-}
-
 // Turns scores into weights, whose sum is 1 although the logarithm is rounded.
 static void weigh(double *scores, int64_t count, double logarithm) {
   double sum = 0;
@@ -157,20 +163,21 @@ static void weigh(double *scores, int64_t count, double logarithm) {
 static void add_query(const attention *a, const query *at, const double *d,
                       const double *out, double logarithm, gradients *to) {
   const eg_attention *size = &a->size;
-  int64_t depth = size->depth, columns = size->columns, n = at->number;
-  int64_t first = at->group * size->keys;
+  int64_t depth = size->depth, columns = size->columns;
   double level = dot(d, out, columns);
   if (size->is_safe && logarithm == -(double)INFINITY) return; // all weights are 0
   score(a, at, to->scores, to->slope);
   weigh(to->scores, size->keys, logarithm);
   for (int64_t key = 0; key < size->keys; key++) {
     double weight = to->scores[key];
-    const double *v = a->v + (first + key) * columns;
-    add_row(to->v + (first + key) * columns, weight, d, columns);
+    int64_t k = eg_attention_place(&a->keys, at->group, key);
+    int64_t v = eg_attention_place(&a->values, at->group, key);
+    add_row(to->v + v, weight, d, columns);
     if (is_hidden(a, at, key)) continue;
-    double slope = weight * (dot(d, v, columns) - level) * to->slope[key] * size->scale;
-    add_row(to->q + n * depth, slope, a->k + (first + key) * depth, depth);
-    add_row(to->k + (first + key) * depth, slope, a->q + n * depth, depth);
+    double slope =
+        weight * (dot(d, a->v + v, columns) - level) * to->slope[key] * size->scale;
+    add_row(to->q + at->place, slope, a->k + k, depth);
+    add_row(to->k + k, slope, a->q + at->place, depth);
   }
 }
 
@@ -189,7 +196,7 @@ egraph_status eg_kernel_attention_grad(const eg_kernel_call *call) {
   EG_NEW(call->scratch, (size_t)a.size.keys, to.slope);
   for (int64_t n = 0; n < a.size.batch * a.size.heads * a.size.rows; n++) {
     query at = query_at(&a, n);
-    add_query(&a, &at, d + n * a.size.columns, out + n * a.size.columns, sums[n], &to);
+    add_query(&a, &at, d + at.output, out + at.output, sums[n], &to);
   }
   eg_kernel_store_doubles(to.q, &call->outputs[0]);
   eg_kernel_store_doubles(to.k, &call->outputs[1]);

@@ -10,27 +10,38 @@
 #include "ops/typing.h"
 
 // Attributes have the same slots in both operators.
-enum { SCALE, CAUSAL, WINDOW, OFFSET, SOFTCAP, SAFE };
+enum { SCALE, CAUSAL, WINDOW, OFFSET, SOFTCAP, SAFE, ROWS_FIRST };
 
 eg_attention eg_attention_of(const eg_attrs *attrs, const eg_type *inputs) {
   const eg_type *q = &inputs[EG_ATTENTION_Q], *k = &inputs[EG_ATTENTION_K];
   const eg_type *v = &inputs[EG_ATTENTION_V];
+  bool is_rows_first = attrs->slots[ROWS_FIRST].i != 0;
+  uint32_t head = q->rank - 3 + is_rows_first, row = q->rank - 2 - is_rows_first;
   eg_attention a = {.batch = 1,
-                    .heads = q->dims[q->rank - 3],
-                    .groups = k->dims[k->rank - 3],
-                    .rows = q->dims[q->rank - 2],
-                    .keys = k->dims[k->rank - 2],
+                    .heads = q->dims[head],
+                    .groups = k->dims[head],
+                    .rows = q->dims[row],
+                    .keys = k->dims[row],
                     .depth = q->dims[q->rank - 1],
                     .columns = v->dims[v->rank - 1],
                     .scale = attrs->slots[SCALE].f,
                     .softcap = attrs->slots[SOFTCAP].f,
                     .is_safe = attrs->slots[SAFE].i != 0,
+                    .is_rows_first = is_rows_first,
                     .is_causal = attrs->slots[CAUSAL].i != 0,
                     .window = attrs->slots[WINDOW].i,
                     .offset = attrs->slots[OFFSET].i};
   for (uint32_t dim = 0; dim + 3 < q->rank; dim++)
     a.batch = eg_size_is_open(q->dims[dim]) ? a.batch : a.batch * q->dims[dim];
   return a;
+}
+
+eg_type eg_attention_scores(const eg_attention *a, const eg_type *q) {
+  eg_type scores = eg_type_of(q->dtype, q->rank, q->dims);
+  scores.dims[q->rank - 3] = a->heads;
+  scores.dims[q->rank - 2] = a->rows;
+  scores.dims[q->rank - 1] = a->keys;
+  return scores;
 }
 
 // ---- types ----------------------------------------------------------------------
@@ -56,8 +67,9 @@ static egraph_status check_attributes(const eg_typing *node) {
 }
 
 // Checks that no query has a position beyond the last, also in a part of the queries.
-static egraph_status check_positions(const eg_typing *node, const eg_type *q) {
-  int64_t offset = node->attrs->slots[OFFSET].i, rows = q->dims[q->rank - 2];
+static egraph_status check_positions(const eg_typing *node, uint32_t at) {
+  int64_t offset = node->attrs->slots[OFFSET].i;
+  int64_t rows = eg_attention_of(node->attrs, &node->inputs[at]).rows;
   if (eg_size_is_open(rows) || offset + rows <= EG_ATTENTION_MAX_POSITION)
     return EGRAPH_OK;
   return eg_typing_fail(node,
@@ -66,9 +78,12 @@ static egraph_status check_positions(const eg_typing *node, const eg_type *q) {
                         offset, rows);
 }
 
-static bool agrees_from(const eg_type *a, const eg_type *b, uint32_t end) {
-  for (uint32_t dim = 0; dim < end; dim++)
-    if (!eg_size_agree(a->dims[dim], b->dims[dim])) return false;
+// True when all dimensions agree, apart from those of a set of bits.
+static bool agrees_except(const eg_type *a, const eg_type *b, uint32_t except) {
+  if (a->dtype != b->dtype || a->rank != b->rank) return false;
+  for (uint32_t dim = 0; dim < a->rank; dim++)
+    if ((except >> dim & 1) == 0 && !eg_size_agree(a->dims[dim], b->dims[dim]))
+      return false;
   return true;
 }
 
@@ -77,20 +92,27 @@ static egraph_status check_heads(const eg_typing *node, uint32_t at) {
   const eg_type *q = &node->inputs[at + EG_ATTENTION_Q];
   const eg_type *k = &node->inputs[at + EG_ATTENTION_K];
   const eg_type *v = &node->inputs[at + EG_ATTENTION_V];
+  bool is_rows_first = node->attrs->slots[ROWS_FIRST].i != 0;
   if (q->rank < 3)
+    return eg_typing_fail(node, "operand %u (queries) is %s; it must be [.., %s, depth]",
+                          at + EG_ATTENTION_Q, eg_type_text_of(q).text,
+                          is_rows_first ? "rows, heads" : "heads, rows");
+  uint32_t depth = UINT32_C(1) << (q->rank - 1);
+  if (!agrees_except(k, q, depth >> 1 | depth >> 2))
     return eg_typing_fail(node,
-                          "operand %u (queries) is %s; it must be [.., heads, rows, "
-                          "depth]",
-                          at + EG_ATTENTION_Q, eg_type_text_of(q).text);
-  uint32_t head = q->rank - 3, depth = q->rank - 1;
-  if (k->dtype != q->dtype || k->rank != q->rank || !agrees_from(k, q, head) ||
-      !eg_size_agree(k->dims[depth], q->dims[depth]))
-    return eg_typing_fail(node,
-                          "operand %u (keys) is %s; queries %s need [.., heads, keys, "
-                          "depth] of the same dtype, leading dimensions and depth",
+                          "operand %u (keys) is %s; queries %s need [.., %s, depth] of "
+                          "the same dtype, leading dimensions and depth",
                           at + EG_ATTENTION_K, eg_type_text_of(k).text,
-                          eg_type_text_of(q).text);
-  int64_t heads = q->dims[head], groups = k->dims[head];
+                          eg_type_text_of(q).text,
+                          is_rows_first ? "keys, heads" : "heads, keys");
+  if (!agrees_except(v, k, depth))
+    return eg_typing_fail(node,
+                          "operand %u (values) is %s; keys %s need the same dtype and "
+                          "dimensions, except the last",
+                          at + EG_ATTENTION_V, eg_type_text_of(v).text,
+                          eg_type_text_of(k).text);
+  eg_attention a = eg_attention_of(node->attrs, q);
+  int64_t heads = a.heads, groups = a.groups;
   bool divides = eg_size_is_open(heads) || eg_size_is_open(groups)
                      ? heads == groups
                      : groups == heads || (groups > 0 && heads % groups == 0);
@@ -100,24 +122,13 @@ static egraph_status check_heads(const eg_typing *node, uint32_t at) {
                           "a multiple of its heads",
                           at + EG_ATTENTION_K, eg_type_text_of(k).text,
                           eg_type_text_of(q).text);
-  if (v->dtype != q->dtype || v->rank != q->rank || !agrees_from(v, k, depth))
-    return eg_typing_fail(node,
-                          "operand %u (values) is %s; keys %s need the same dtype and "
-                          "dimensions, except the last",
-                          at + EG_ATTENTION_V, eg_type_text_of(v).text,
-                          eg_type_text_of(k).text);
   return EGRAPH_OK;
-}
-
-static eg_type scores_of(const eg_type *q, const eg_type *k) {
-  eg_type scores = eg_type_of(q->dtype, q->rank, q->dims);
-  scores.dims[q->rank - 1] = k->dims[k->rank - 2];
-  return scores;
 }
 
 static egraph_status check_mask(const eg_typing *node, uint32_t at) {
   const eg_type *q = &node->inputs[at + EG_ATTENTION_Q];
-  const eg_type scores = scores_of(q, &node->inputs[at + EG_ATTENTION_K]);
+  const eg_attention a = eg_attention_of(node->attrs, q);
+  const eg_type scores = eg_attention_scores(&a, q);
   uint32_t place = node->count - 1;
   const eg_type *mask = &node->inputs[place];
   bool is_mask = mask->dtype == EGRAPH_BOOL || mask->dtype == q->dtype;
@@ -136,13 +147,15 @@ static void make_results(const eg_typing *node, uint32_t at, eg_type out[2]) {
   out[0] = eg_type_of(q->dtype, q->rank, q->dims);
   out[0].dims[q->rank - 1] = v->dims[v->rank - 1];
   egraph_dtype dtype = q->dtype == EGRAPH_FLOAT64 ? EGRAPH_FLOAT64 : EGRAPH_FLOAT32;
-  out[1] = eg_type_of(dtype, q->rank - 1, q->dims);
+  const eg_attention a = eg_attention_of(node->attrs, q);
+  const eg_type scores = eg_attention_scores(&a, q);
+  out[1] = eg_type_of(dtype, q->rank - 1, scores.dims);
 }
 
 egraph_status eg_infer_attention(const eg_typing *node, eg_type *out) {
   EG_TRY(check_attributes(node));
   EG_TRY(check_heads(node, 0));
-  EG_TRY(check_positions(node, &node->inputs[EG_ATTENTION_Q]));
+  EG_TRY(check_positions(node, 0));
   if (node->count > EG_ATTENTION_MASK) EG_TRY(check_mask(node, 0));
   make_results(node, 0, out);
   return EGRAPH_OK;
@@ -157,7 +170,7 @@ egraph_status eg_infer_attention_grad(const eg_typing *node, eg_type *out) {
   } made[] = {{0, 0, "cotangent"}, {GRAD_OUT, 0, "output"}, {GRAD_SUMS, 1, "sums"}};
   EG_TRY(check_attributes(node));
   EG_TRY(check_heads(node, 1));
-  EG_TRY(check_positions(node, &node->inputs[1 + EG_ATTENTION_Q]));
+  EG_TRY(check_positions(node, 1));
   if (node->count > GRAD_MASK) EG_TRY(check_mask(node, 1));
   eg_type results[2];
   make_results(node, 1, results);
@@ -179,14 +192,17 @@ egraph_status eg_infer_attention_grad(const eg_typing *node, eg_type *out) {
 static const char MASK[] = "hst"; // the only tensor that may lack or repeat dimensions
 
 // The last dimensions of each operand and result, by loop; 'h' is indexed by the loops of
-// groups 'g' and of the members 'm' of a group. Leading dimensions are the batch.
+// groups 'g' and of the members 'm' of a group. Leading dimensions are the batch. There
+// is a row for each value of rows_first.
 typedef struct loops {
   const char *inputs[GRAD_MASK + 1], *results[3];
   int64_t depths, columns; // products of length D and E for each query and key
 } loops;
-static const loops forward = {{"hsd", "gtd", "gte", MASK}, {"hse", "hs"}, 1, 1};
-static const loops backward = {
-    {"hse", "hsd", "gtd", "gte", "hse", "hs", MASK}, {"hsd", "gtd", "gte"}, 3, 2};
+static const loops forward[] = {{{"hsd", "gtd", "gte", MASK}, {"hse", "hs"}, 1, 1},
+                                {{"shd", "tgd", "tge", MASK}, {"she", "hs"}, 1, 1}};
+static const loops backward[] = {
+    {{"hse", "hsd", "gtd", "gte", "hse", "hs", MASK}, {"hsd", "gtd", "gte"}, 3, 2},
+    {{"she", "shd", "tgd", "tge", "she", "hs", MASK}, {"shd", "tgd", "tge"}, 3, 2}};
 
 // Returns the dimension of a tensor that a loop indexes, or EG_NO_DIM. `whole`: the size
 // of the scores' dimension.
@@ -225,11 +241,10 @@ static void add_batch(const eg_typing *node, const loops *of, uint32_t dim,
 
 // Splitting the queries, or the heads of a group, leaves partial sums of the gradients of
 // keys and values. Splitting the columns of values repeats the scores.
-static void add_loops(const eg_typing *node, const loops *of, uint32_t at,
-                      eg_factors *out) {
-  const eg_type *q = &node->inputs[at];
+static void add_loops(const eg_typing *node, bool is_forward, eg_factors *out) {
+  const eg_type *q = &node->inputs[is_forward ? 0 : 1];
   const eg_attention a = eg_attention_of(node->attrs, q);
-  bool is_forward = of == &forward;
+  const loops *of = &(is_forward ? forward : backward)[a.is_rows_first];
   int64_t groups = a.groups == 0 ? 1 : a.groups;
   for (uint32_t dim = 0; dim + 3 < q->rank; dim++)
     add_batch(node, of, dim, q, out);
@@ -250,11 +265,11 @@ static void add_loops(const eg_typing *node, const loops *of, uint32_t at,
 }
 
 void eg_factors_attention(const eg_typing *node, eg_factors *out) {
-  add_loops(node, &forward, 0, out);
+  add_loops(node, true, out);
 }
 
 void eg_factors_attention_grad(const eg_typing *node, eg_factors *out) {
-  add_loops(node, &backward, 1, out);
+  add_loops(node, false, out);
   out->linear = eg_operand_bits(1);
 }
 

@@ -5,6 +5,47 @@
 #include "ops/attention.h"
 #include "ops/vjp_internal.h"
 
+// ---- tables -------------------------------------------------------------------------
+
+// Types of the scores, and of one number for each query.
+typedef struct tables {
+  eg_attention size;
+  eg_type scores, rows;
+} tables;
+
+static tables tables_of(const eg_vjp *v) {
+  const eg_type types[] = {*eg_vjp_type(v, EG_ATTENTION_Q),
+                           *eg_vjp_type(v, EG_ATTENTION_K),
+                           *eg_vjp_type(v, EG_ATTENTION_V)};
+  tables t = {.size = eg_attention_of(v->attrs, types)};
+  t.scores = t.rows = eg_attention_scores(&t.size, types);
+  t.rows.dims[t.rows.rank - 1] = 1;
+  return t;
+}
+
+static eg_ref emit_swapped(eg_builder *b, eg_ref x, uint32_t one, uint32_t other) {
+  int64_t perm[EGRAPH_MAX_RANK];
+  for (uint32_t dim = 0; dim < EGRAPH_MAX_RANK; dim++)
+    perm[dim] = dim;
+  perm[one] = other;
+  perm[other] = one;
+  return eg_build_transpose(b, x, perm);
+}
+
+// Emits x with heads before rows; or, the same, from this order to the operator's.
+static eg_ref emit_reordered(eg_builder *b, eg_ref x, const tables *t) {
+  return t->size.is_rows_first ? emit_swapped(b, x, t->rows.rank - 3, t->rows.rank - 2)
+                               : x;
+}
+
+// Emits a number for each query as a column of the scores.
+static eg_ref emit_column(eg_builder *b, eg_ref numbers, const tables *t) {
+  numbers = eg_build_cast(b, numbers, b->dtype);
+  return eg_build_reshape(b, numbers, t->rows.rank, t->rows.dims);
+}
+
+// ---- queries, keys and values ---------------------------------------------------------
+
 // Emits attention-grad for values `values` and output `out`, whose cotangent is d.
 static void emit_grad(const eg_vjp *v, eg_ref d, eg_ref values, eg_ref out,
                       eg_ref found[3]) {
@@ -25,10 +66,10 @@ static void emit_grad(const eg_vjp *v, eg_ref d, eg_ref values, eg_ref out,
 // values of 1 and an output of 0.
 static void emit_of_sums(const eg_vjp *v, eg_ref found[3]) {
   eg_builder *b = v->b;
+  const tables t = tables_of(v);
   eg_type row = *eg_vjp_type(v, EG_ATTENTION_Q), ones = *eg_vjp_type(v, EG_ATTENTION_V);
   ones.dims[ones.rank - 1] = row.dims[row.rank - 1] = 1;
-  eg_ref d = eg_build_cast(b, v->cotangents[1], row.dtype);
-  d = eg_build_reshape(b, d, row.rank, row.dims);
+  eg_ref d = emit_reordered(b, emit_column(b, v->cotangents[1], &t), &t);
   eg_ref values = eg_build_fill(b, &ones, 1), zero = eg_build_fill(b, &row, 0);
   emit_grad(v, d, values, zero, found);
 }
@@ -39,15 +80,10 @@ static void emit_of_sums(const eg_vjp *v, eg_ref found[3]) {
 static eg_ref emit_products(eg_builder *b, eg_ref x, eg_ref y, const eg_type *scores) {
   eg_type rows = *eg_build_type(b, x), keys = *eg_build_type(b, y);
   uint32_t head = rows.rank - 3, row = rows.rank - 2;
-  int64_t perm[EGRAPH_MAX_RANK];
-  for (uint32_t dim = 0; dim < keys.rank; dim++)
-    perm[dim] = dim;
-  perm[row] = row + 1;
-  perm[row + 1] = row;
   rows.dims[row] *= keys.dims[head] == 0 ? 1 : rows.dims[head] / keys.dims[head];
   rows.dims[head] = keys.dims[head];
   eg_ref left = eg_build_reshape(b, x, rows.rank, rows.dims);
-  eg_ref right = eg_build_transpose(b, y, perm);
+  eg_ref right = emit_swapped(b, y, row, row + 1);
   eg_ref product = EG_BUILD(b, EG_OP_MATMUL, left, right);
   return eg_build_reshape(b, product, scores->rank, scores->dims);
 }
@@ -70,33 +106,12 @@ static eg_ref emit_seen(eg_builder *b, const eg_attention *a) {
   return a->is_causal ? EG_BUILD(b, EG_OP_AND, before, near) : near;
 }
 
-// Types of the scores, and of one number for each query.
-typedef struct tables {
-  eg_attention size;
-  eg_type scores, rows;
-} tables;
-
-static tables tables_of(const eg_vjp *v) {
-  const eg_type types[] = {*eg_vjp_type(v, EG_ATTENTION_Q),
-                           *eg_vjp_type(v, EG_ATTENTION_K),
-                           *eg_vjp_type(v, EG_ATTENTION_V)};
-  tables t = {.size = eg_attention_of(v->attrs, types), types[0], types[0]};
-  t.scores.dims[t.scores.rank - 1] = t.size.keys;
-  t.rows.dims[t.rows.rank - 1] = 1;
-  return t;
-}
-
-// Emits a number for each query as a column of the scores.
-static eg_ref emit_column(eg_builder *b, eg_ref numbers, const tables *t) {
-  numbers = eg_build_cast(b, numbers, b->dtype);
-  return eg_build_reshape(b, numbers, t->rows.rank, t->rows.dims);
-}
-
 // Emits the weights of the keys: exp(score - sum), where a sum is a logarithm.
 static eg_ref emit_weights(const eg_vjp *v, const tables *t) {
   eg_builder *b = v->b;
-  eg_ref s =
-      emit_products(b, v->inputs[EG_ATTENTION_Q], v->inputs[EG_ATTENTION_K], &t->scores);
+  eg_ref q = emit_reordered(b, v->inputs[EG_ATTENTION_Q], t);
+  eg_ref k = emit_reordered(b, v->inputs[EG_ATTENTION_K], t);
+  eg_ref s = emit_products(b, q, k, &t->scores);
   eg_ref scale = eg_build_number(b, t->size.scale);
   s = EG_BUILD(b, EG_OP_MUL, s, scale);
   eg_ref cap = eg_build_number(b, t->size.softcap);
@@ -115,10 +130,13 @@ static eg_ref emit_slopes(const eg_vjp *v, const tables *t) {
   eg_ref d = v->cotangents[0], of_sums = EG_REF_NONE;
   if (eg_ref_exists(v->cotangents[1])) of_sums = emit_column(b, v->cotangents[1], t);
   if (!eg_ref_exists(d)) return of_sums;
-  eg_ref along = EG_BUILD(b, EG_OP_MUL, d, v->results[0]);
+  d = emit_reordered(b, d, t);
+  eg_ref out = emit_reordered(b, v->results[0], t);
+  eg_ref values = emit_reordered(b, v->inputs[EG_ATTENTION_V], t);
+  eg_ref along = EG_BUILD(b, EG_OP_MUL, d, out);
   along = eg_build_reduce(b, EG_OP_REDUCE_SUM, along, UINT32_C(1) << (t->rows.rank - 1),
                           true);
-  eg_ref slopes = emit_products(b, d, v->inputs[EG_ATTENTION_V], &t->scores);
+  eg_ref slopes = emit_products(b, d, values, &t->scores);
   slopes = EG_BUILD(b, EG_OP_SUB, slopes, along);
   return eg_ref_exists(of_sums) ? EG_BUILD(b, EG_OP_ADD, slopes, of_sums) : slopes;
 }

@@ -22,9 +22,9 @@
 #include "ops/kernels.h"
 
 enum {
-  ROW_BLOCK = 48,  // queries whose scores are computed together
-  KEY_BLOCK = 256, // keys of a block
-  MOST_BLOCKS = 64 // of queries in a unit of work
+  ROW_BLOCK = 48,            // queries whose scores are computed together
+  KEY_BLOCK = 256,           // keys of a block
+  MOST_ROWS = 64 * ROW_BLOCK // queries of a unit of work
 };
 
 /// How a mask is indexed: by strides along [.., head, query, key].
@@ -36,6 +36,7 @@ typedef struct mask_steps {
 
 typedef struct attention_plan {
   eg_attention size;
+  eg_attention_rows queries, keys, values, results;
   mask_steps mask;
   int64_t members, group_rows; // heads, and queries of them, that share keys
   int64_t chunk, chunks;       // queries of a unit of work; units of a group
@@ -58,9 +59,9 @@ typedef struct unit {
   const attention_run *run;
   int64_t group, first, last;
   float *packed_keys, *packed_values, *scores;
-  float *most, *sum;        // [chunk] of each query so far
-  bool is_met[MOST_BLOCKS]; // a block of queries has met keys
-  bool is_finite;           // all values are
+  float *most, *sum;      // [chunk] of each query so far
+  bool is_met[MOST_ROWS]; // a query's row of the result has been written
+  bool is_finite;         // all values are
 } unit;
 
 /// A block of keys, packed.
@@ -72,6 +73,13 @@ typedef struct key_block {
 } key_block;
 
 // ---- one row ------------------------------------------------------------------------
+
+/// Returns the place of a row of a group among queries or results.
+static int64_t place_of(const attention_plan *p, const eg_attention_rows *x,
+                        int64_t group, int64_t row) {
+  return eg_attention_place(x, group * p->members + row / p->size.rows,
+                            row % p->size.rows);
+}
 
 static int64_t mask_place(const attention_plan *p, int64_t group, int64_t row) {
   int64_t place = 0, head = row / p->size.rows;
@@ -124,7 +132,7 @@ static void weigh_row(const unit *u, const key_block *block, int64_t row, float 
   float scale = is_plain ? (float)size->scale : 1.0f;
   if (!is_plain) scale_row(size, scores, count);
   if (p->mask.is_given) mask_row(u->run, mask_place(p, u->group, row), block, scores);
-  eg_attention_keys seen = eg_attention_sees(size, row % size->rows);
+  eg_attention_span seen = eg_attention_sees(size, row % size->rows);
   hide(scores, 0, eg_lesser(seen.from - block->from, count));
   hide(scores, eg_greater(seen.to - block->from, 0), p->stride);
   hide(scores, count, p->stride);
@@ -136,7 +144,7 @@ static void weigh_row(const unit *u, const key_block *block, int64_t row, float 
   int64_t vectors = eg_quotient_up(count, set->vector) * set->vector;
   u->most[at] = most;
   u->sum[at] = u->sum[at] * kept + set->row_exp(scores, vectors, scale, shift);
-  float *out = u->run->out + (u->group * p->group_rows + row) * size->columns;
+  float *out = u->run->out + place_of(p, &p->results, u->group, row);
   if (kept != 1 && before != -INFINITY) set->row_scale(out, size->columns, kept);
 }
 
@@ -149,20 +157,23 @@ static key_block describe_block(const unit *u, int64_t from) {
                      .to = to,
                      .keys = eg_panels_of(size->depth, to - from),
                      .values = eg_panels_of(to - from, size->columns),
-                     .packed_values =
-                         u->run->v + (u->group * size->keys + from) * size->columns};
-  block.is_finite =
-      block.keys.set->row_is_finite(block.packed_values, (to - from) * size->columns);
+                     .is_finite = true};
+  for (int64_t key = from; key < to && block.is_finite; key++)
+    block.is_finite = block.keys.set->row_is_finite(
+        u->run->v + eg_attention_place(&u->run->plan->values, u->group, key),
+        size->columns);
   return block;
 }
 
 static void pack_block(const unit *u, key_block *block) {
-  const eg_attention *size = &u->run->plan->size;
-  const float *k = u->run->k + (u->group * size->keys + block->from) * size->depth;
-  eg_panels_pack(&block->keys, k, 1, size->depth, u->packed_keys);
-  if (eg_panels_are_rows(&block->values)) return;
-  eg_panels_pack(&block->values, block->packed_values, size->columns, 1,
-                 u->packed_values);
+  const attention_plan *p = u->run->plan;
+  const float *k = u->run->k + eg_attention_place(&p->keys, u->group, block->from);
+  const float *v = u->run->v + eg_attention_place(&p->values, u->group, block->from);
+  int64_t step = eg_attention_row_step(&p->values);
+  eg_panels_pack(&block->keys, k, 1, eg_attention_row_step(&p->keys), u->packed_keys);
+  block->packed_values = v;
+  if (eg_panels_are_rows(&block->values) && step == p->size.columns) return;
+  eg_panels_pack(&block->values, v, step, 1, u->packed_values);
   block->packed_values = u->packed_values;
 }
 
@@ -170,7 +181,7 @@ static void pack_block(const unit *u, key_block *block) {
 static bool is_seen(const eg_attention *size, const key_block *block, int64_t first,
                     int64_t last) {
   for (int64_t row = first; row < last; row++) {
-    eg_attention_keys seen = eg_attention_sees(size, row % size->rows);
+    eg_attention_span seen = eg_attention_sees(size, row % size->rows);
     if (seen.from < block->to && seen.to > block->from) return true;
   }
   return false;
@@ -181,29 +192,37 @@ static void meet(unit *u, const key_block *block, int64_t first, int64_t last) {
   const attention_plan *p = u->run->plan;
   const eg_attention *size = &p->size;
   if (block->is_finite && !is_seen(size, block, first, last)) return;
-  int64_t row = u->group * p->group_rows + first;
-  float *out = u->run->out + row * size->columns;
-  const eg_panel_operands scores = {.a = u->run->q + row * size->depth,
+  float *out = u->run->out + place_of(p, &p->results, u->group, first);
+  const float *q = u->run->q + place_of(p, &p->queries, u->group, first);
+  const eg_panel_operands scores = {.a = q,
                                     .packed = u->packed_keys,
                                     .c = u->scores,
-                                    .a_row = size->depth,
+                                    .a_row = eg_attention_row_step(&p->queries),
                                     .c_row = p->stride,
                                     .low = -INFINITY,
                                     .high = INFINITY};
   eg_panels_multiply(&block->keys, &scores, 0, last - first, 0, block->keys.count);
   for (int64_t i = 0; i < last - first; i++)
     weigh_row(u, block, first + i, u->scores + i * p->stride);
-  bool *is_met = &u->is_met[(first - u->first) / ROW_BLOCK];
+  bool *is_met = &u->is_met[first - u->first];
   const eg_panel_operands sums = {.a = u->scores,
                                   .packed = block->packed_values,
                                   .z = *is_met ? out : NULL,
                                   .c = out,
                                   .a_row = p->stride,
-                                  .c_row = size->columns,
+                                  .c_row = eg_attention_row_step(&p->results),
                                   .low = -INFINITY,
                                   .high = INFINITY};
   eg_panels_multiply(&block->values, &sums, 0, last - first, 0, block->values.count);
-  *is_met = true;
+  memset(is_met, true, (size_t)(last - first));
+}
+
+/// Returns where the block of queries from `row` on ends; their rows are equally far
+/// apart.
+static int64_t block_end(const unit *u, int64_t row) {
+  const eg_attention *size = &u->run->plan->size;
+  int64_t end = eg_lesser(row + ROW_BLOCK, u->last);
+  return size->is_rows_first ? eg_lesser(end, (row / size->rows + 1) * size->rows) : end;
 }
 
 // ---- units of work --------------------------------------------------------------------
@@ -211,12 +230,13 @@ static void meet(unit *u, const key_block *block, int64_t first, int64_t last) {
 /// Gives a query whose weights are 0 its result: 0, or NaN in columns where a value is
 /// not finite.
 static void write_zeros(const unit *u, float *out) {
-  const eg_attention *size = &u->run->plan->size;
-  const float *v = u->run->v + u->group * size->keys * size->columns;
-  memset(out, 0, (size_t)size->columns * sizeof *out);
-  for (int64_t key = 0; !u->is_finite && key < size->keys; key++, v += size->columns)
-    for (int64_t e = 0; e < size->columns; e++)
+  const attention_plan *p = u->run->plan;
+  memset(out, 0, (size_t)p->size.columns * sizeof *out);
+  for (int64_t key = 0; !u->is_finite && key < p->size.keys; key++) {
+    const float *v = u->run->v + eg_attention_place(&p->values, u->group, key);
+    for (int64_t e = 0; e < p->size.columns; e++)
       out[e] += v[e] * 0.0f;
+  }
 }
 
 static void end_row(const unit *u, int64_t row) {
@@ -224,10 +244,9 @@ static void end_row(const unit *u, int64_t row) {
   int64_t columns = p->size.columns, at = u->group * p->group_rows + row;
   float sum = u->sum[row - u->first], most = u->most[row - u->first];
   bool is_zero = p->size.is_safe && !(sum > 0);
-  if (is_zero || !u->is_met[(row - u->first) / ROW_BLOCK])
-    write_zeros(u, u->run->out + at * columns);
-  if (!is_zero)
-    eg_tile_set_at(0)->row_scale(u->run->out + at * columns, columns, 1 / sum);
+  float *out = u->run->out + place_of(p, &p->results, u->group, row);
+  if (is_zero || !u->is_met[row - u->first]) write_zeros(u, out);
+  if (!is_zero) eg_tile_set_at(0)->row_scale(out, columns, 1 / sum);
   u->run->sums[at] = is_zero ? -INFINITY : (most == -INFINITY ? 0 : most) + logf(sum);
 }
 
@@ -253,8 +272,10 @@ static void run_unit(const attention_run *run, int64_t number, float *scratch) {
     u.is_finite = u.is_finite && block.is_finite;
     if (block.is_finite && !is_seen(&p->size, &block, u.first, u.last)) continue;
     pack_block(&u, &block);
-    for (int64_t row = u.first; row < u.last; row += ROW_BLOCK)
-      meet(&u, &block, row, eg_lesser(row + ROW_BLOCK, u.last));
+    for (int64_t row = u.first, end; row < u.last; row = end) {
+      end = block_end(&u, row);
+      meet(&u, &block, row, end);
+    }
   }
   for (int64_t row = u.first; row < u.last; row++)
     end_row(&u, row);
@@ -289,8 +310,7 @@ static mask_steps steps_of(const eg_node_spec *spec, const eg_attention *size) {
   mask_steps steps = {.is_given = spec->input_count > EG_ATTENTION_MASK};
   if (!steps.is_given) return steps;
   const eg_type *mask = &spec->inputs[EG_ATTENTION_MASK];
-  eg_type scores = spec->inputs[EG_ATTENTION_Q];
-  scores.dims[scores.rank - 1] = size->keys;
+  const eg_type scores = eg_attention_scores(size, &spec->inputs[EG_ATTENTION_Q]);
   steps.is_bool = mask->dtype == EGRAPH_BOOL;
   steps.rank = scores.rank;
   memcpy(steps.dims, scores.dims, sizeof steps.dims);
@@ -302,6 +322,10 @@ static attention_plan plan_attention(const eg_node_spec *spec) {
   attention_plan p = {.size = eg_attention_of(spec->attrs, spec->inputs),
                       .threads = eg_omp_threads()};
   const eg_attention *size = &p.size;
+  p.queries = eg_attention_queries(size);
+  p.keys = eg_attention_keys(size);
+  p.values = eg_attention_values(size);
+  p.results = eg_attention_results(size);
   p.mask = steps_of(spec, size);
   p.members = size->heads / size->groups;
   p.group_rows = p.members * size->rows;
@@ -310,7 +334,7 @@ static attention_plan plan_attention(const eg_node_spec *spec) {
   int64_t wanted = eg_quotient_up(2 * (int64_t)p.threads, size->batch * size->groups);
   p.chunk = eg_quotient_up(p.group_rows, p.threads == 1 ? 1 : wanted);
   p.chunk = eg_quotient_up(p.chunk, ROW_BLOCK) * ROW_BLOCK;
-  p.chunk = eg_lesser(eg_lesser(p.chunk, MOST_BLOCKS * ROW_BLOCK), p.group_rows);
+  p.chunk = eg_lesser(eg_lesser(p.chunk, MOST_ROWS), p.group_rows);
   p.chunks = eg_quotient_up(p.group_rows, p.chunk);
   int64_t keys = eg_lesser(KEY_BLOCK, size->keys);
   eg_panels scores = eg_panels_of(size->depth, keys);

@@ -13,6 +13,7 @@ typedef struct attention {
   eg_attention size;
   egraph_dtype dtype;
   uint32_t rank;
+  const char *q, *k, *v; // heads before rows
 } attention;
 
 static egraph_status call(const attention *a, const char *op, const char *x,
@@ -45,26 +46,39 @@ static egraph_status join_heads(const attention *a, const char **inout) {
   if (a->size.heads == a->size.groups) return EGRAPH_OK;
   return regroup(a, *inout, a->size.groups, NULL, inout);
 }
-static egraph_status part_heads(const attention *a, const char **inout) {
+static egraph_status part_heads(const attention *a, const char *result,
+                                const char **inout) {
   if (a->size.heads == a->size.groups) return EGRAPH_OK;
-  return regroup(a, *inout, a->size.heads, NULL, inout);
+  return regroup(a, *inout, a->size.heads, result, inout);
+}
+
+// With rows_first, puts x with heads and rows exchanged.
+static egraph_status reorder(const attention *a, const char *result, const char **inout) {
+  int64_t perm[EGRAPH_MAX_RANK];
+  Onnx__NodeProto *node;
+  if (!a->size.is_rows_first) return EGRAPH_OK;
+  for (uint32_t i = 0; i < a->rank; i++)
+    perm[i] = i;
+  perm[a->rank - 3] = a->rank - 2;
+  perm[a->rank - 2] = a->rank - 3;
+  EG_TRY(eg_onnx_put(a->body, "Transpose", inout, 1, result, inout, &node));
+  return eg_onnx_put_ints(a->body, node, "perm", perm, a->rank);
 }
 
 static egraph_status put_products(const attention *a, const char **out) {
   int64_t perm[EGRAPH_MAX_RANK];
-  const char *q = a->item->input_names[EG_ATTENTION_Q], *turned;
+  const char *q = a->q, *turned;
   Onnx__NodeProto *node;
   for (uint32_t i = 0; i < a->rank; i++)
     perm[i] = i;
   perm[a->rank - 2] = a->rank - 1;
   perm[a->rank - 1] = a->rank - 2;
-  EG_TRY(eg_onnx_put(a->body, "Transpose", &a->item->input_names[EG_ATTENTION_K], 1, NULL,
-                     &turned, &node));
+  EG_TRY(eg_onnx_put(a->body, "Transpose", &a->k, 1, NULL, &turned, &node));
   EG_TRY(eg_onnx_put_ints(a->body, node, "perm", perm, a->rank));
   if (a->size.scale != 1) EG_TRY(call_number(a, "Mul", a->size.scale, &q));
   EG_TRY(join_heads(a, &q));
   EG_TRY(call(a, "MatMul", q, turned, out));
-  EG_TRY(part_heads(a, out));
+  EG_TRY(part_heads(a, NULL, out));
   if (a->size.softcap == 0) return EGRAPH_OK;
   EG_TRY(call_number(a, "Div", a->size.softcap, out));
   EG_TRY(call(a, "Tanh", *out, NULL, out));
@@ -92,9 +106,8 @@ static egraph_status count_along(const attention *a, const char *x, uint32_t dim
 static egraph_status put_seen(const attention *a, const char **out) {
   const int64_t column[] = {-1, 1};
   const char *row, *key, *shape, *away, *limit, *near;
-  EG_TRY(count_along(a, a->item->input_names[EG_ATTENTION_Q], a->rank - 2, a->size.offset,
-                     &row));
-  EG_TRY(count_along(a, a->item->input_names[EG_ATTENTION_K], a->rank - 2, 0, &key));
+  EG_TRY(count_along(a, a->q, a->rank - 2, a->size.offset, &row));
+  EG_TRY(count_along(a, a->k, a->rank - 2, 0, &key));
   EG_TRY(eg_onnx_constant_ints(a->body, column, 2, &shape));
   EG_TRY(call(a, "Reshape", row, shape, &row));
   EG_TRY(call(a, "Sub", row, key, &away));
@@ -146,17 +159,18 @@ static egraph_status guard(const attention *a, egraph_dtype dtype, double instea
 
 static egraph_status put_output(const attention *a, const char *scores) {
   const char *weights, *out;
-  const char *v = a->item->input_names[EG_ATTENTION_V];
   const char *result = a->item->result_names[0];
+  const char *apart = a->size.is_rows_first ? NULL : result;
   Onnx__NodeProto *node;
   EG_TRY(eg_onnx_put(a->body, "Softmax", &scores, 1, NULL, &weights, &node));
   EG_TRY(eg_onnx_put_int(a->body, node, "axis", a->rank - 1));
   if (a->size.is_safe) EG_TRY(guard(a, a->dtype, 0, weights, NULL, &weights));
   EG_TRY(join_heads(a, &weights));
-  bool is_last = a->size.heads == a->size.groups;
-  EG_TRY(eg_onnx_put(a->body, "MatMul", (const char *const[]){weights, v}, 2,
-                     is_last ? result : NULL, &out, NULL));
-  return is_last ? EGRAPH_OK : regroup(a, out, a->size.heads, result, NULL);
+  bool is_grouped = a->size.heads != a->size.groups;
+  EG_TRY(eg_onnx_put(a->body, "MatMul", (const char *const[]){weights, a->v}, 2,
+                     is_grouped ? NULL : apart, &out, NULL));
+  EG_TRY(part_heads(a, apart, &out));
+  return reorder(a, result, &out);
 }
 
 static egraph_status put_sums(const attention *a, const char *scores) {
@@ -179,12 +193,18 @@ static egraph_status put_sums(const attention *a, const char *scores) {
 }
 
 egraph_status eg_onnx_mean_attention(eg_onnx_body *body, const eg_onnx_item *item) {
-  const attention a = {.body = body,
-                       .item = item,
-                       .size = eg_attention_of(item->attrs, item->inputs),
-                       .dtype = item->inputs[0].dtype,
-                       .rank = item->inputs[0].rank};
+  attention a = {.body = body,
+                 .item = item,
+                 .size = eg_attention_of(item->attrs, item->inputs),
+                 .dtype = item->inputs[0].dtype,
+                 .rank = item->inputs[0].rank,
+                 .q = item->input_names[EG_ATTENTION_Q],
+                 .k = item->input_names[EG_ATTENTION_K],
+                 .v = item->input_names[EG_ATTENTION_V]};
   const char *scores;
+  EG_TRY(reorder(&a, NULL, &a.q));
+  EG_TRY(reorder(&a, NULL, &a.k));
+  EG_TRY(reorder(&a, NULL, &a.v));
   EG_TRY(put_products(&a, &scores));
   EG_TRY(mask(&a, &scores));
   EG_TRY(put_output(&a, scores));

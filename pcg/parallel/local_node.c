@@ -149,7 +149,8 @@ static uint32_t queries_of(eg_op op) { return op == EG_OP_ATTENTION_GRAD ? 1 : 0
 /// Sets the attribute for the position of the first query of the rank's part.
 static egraph_status set_offset(part *p, eg_attr *attr) {
   uint32_t q = queries_of((eg_op)p->spread->spec.attrs->op);
-  uint32_t dim = p->inputs[q].rank - 2;
+  const eg_attention a = eg_attention_of(p->spread->spec.attrs, &p->inputs[q]);
+  uint32_t dim = eg_attention_row_dim(&a, p->inputs[q].rank);
   attr->i += block_of_rank(p, &p->strategy->inputs[q], dim) * p->inputs[q].dims[dim];
   return EGRAPH_OK;
 }
@@ -308,7 +309,7 @@ uint32_t eg_spread_busiest(const eg_spread *spread, const eg_mesh *mesh,
   eg_attention a = eg_attention_of(spec->attrs, q);
   if (!a.is_causal && a.window == 0) return 0;
   int64_t offset = a.offset;
-  uint32_t dim = q->rank - 2, busiest = 0;
+  uint32_t dim = eg_attention_row_dim(&a, q->rank), busiest = 0;
   a.rows = eg_sharding_local(mesh, q, layout).dims[dim];
   double most = -1;
   for (uint32_t rank = 0; rank < eg_mesh_devices(mesh); rank++) {

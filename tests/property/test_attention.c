@@ -11,7 +11,7 @@ enum { TEXT = 4096, ROUNDS = 500 };
 /// A random node.
 typedef struct drawn {
   int batch, groups, members, rows, keys, depth, columns;
-  int causal, window, offset, safe;
+  int causal, window, offset, safe, rows_first;
   bool has_softcap;
   enum { NO_MASK, BOOL_MASK, ADDED_MASK } mask;
   char mask_type[64];
@@ -45,6 +45,7 @@ static drawn draw(eg_rng *rng) {
              .window = below(rng, 3) == 0 ? 1 + below(rng, 40) : 0,
              .offset = below(rng, 3) == 0 ? below(rng, 60) - 20 : 0,
              .safe = below(rng, 2),
+             .rows_first = below(rng, 2),
              .has_softcap = below(rng, 4) == 0,
              .mask = (unsigned)below(rng, 3)};
   draw_mask(rng, &d);
@@ -98,16 +99,22 @@ static void write_graph(const drawn *d, char *text) {
   if (d->mask == ADDED_MASK)
     used += (size_t)snprintf(text + used, TEXT - used, "(input m \"float32[%s]\")",
                              d->mask_type);
+  if (d->rows_first)
+    used += (size_t)snprintf(text + used, TEXT - used,
+                             "(let qr (transpose :perm [0 2 1 3] q))"
+                             "(let kr (transpose :perm [0 2 1 3] k))"
+                             "(let vr (transpose :perm [0 2 1 3] v))");
   used += (size_t)snprintf(
       text + used, TEXT - used,
-      "(let [y l] (attention :scale 0.25 :causal %d :window %d :offset %d :softcap %s "
-      ":safe %d q k v%s))"
+      "(let [y0 l] (attention :scale 0.25 :causal %d :window %d :offset %d :softcap %s "
+      ":safe %d :rows_first %d %s%s)) %s"
       "(weight scale \"float32[]\" [0.25]) (weight cap \"float32[]\" [0.5])"
       "(let g (reshape :shape [%d %d %d %d] q)) (let product (matmul :transB 1 g k))"
       "(let apart (reshape :shape [%d %d %d %d] product)) (let s (mul apart scale))",
       d->causal, d->window, d->offset, d->has_softcap ? "0.5" : "0.0", d->safe,
-      d->mask != NO_MASK ? " m" : "", d->batch, d->groups, grouped, d->depth, d->batch,
-      heads, d->rows, d->keys);
+      d->rows_first, d->rows_first ? "qr kr vr" : "q k v", d->mask != NO_MASK ? " m" : "",
+      d->rows_first ? "(let y (transpose :perm [0 2 1 3] y0))" : "(let y (identity y0))",
+      d->batch, d->groups, grouped, d->depth, d->batch, heads, d->rows, d->keys);
   if (d->has_softcap)
     used += (size_t)snprintf(text + used, TEXT - used,
                              "(let c1 (div s cap)) (let c2 (tanh c1))"
@@ -195,7 +202,7 @@ static void seen_pairs_are_counted(void **state) {
                             .offset = below(&rng, 30) - 15};
     int64_t seen = 0, pairs = a.rows * a.keys;
     for (int64_t row = 0; row < a.rows; row++) {
-      const eg_attention_keys keys = eg_attention_sees(&a, row);
+      const eg_attention_span keys = eg_attention_sees(&a, row);
       for (int64_t key = 0; key < a.keys; key++) {
         int64_t away = a.offset + row - key, far = away < 0 ? -away : away;
         bool is_seen = (!a.is_causal || away >= 0) && (a.window == 0 || far < a.window);

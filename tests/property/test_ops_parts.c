@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "ops/attention.h"
 #include "tests/unit/ops_fixture.h"
 
 static const double tolerance = 1e-12;
@@ -230,9 +231,12 @@ static void part_attrs_of(part_attrs *part, const node *n, const eg_factor *fact
   uint16_t whole = 0, offset = 0;
   uint32_t queries = op == EG_OP_ATTENTION_GRAD ? 1 : 0;
   bool attends = op == EG_OP_ATTENTION || op == EG_OP_ATTENTION_GRAD;
-  if (attends && factor->input_dim[queries] == (int)n->f.inputs[queries].rank - 2) {
+  if (attends) {
+    const eg_attention a = eg_attention_of(&part->attrs, &n->f.inputs[queries]);
     assert_true(eg_op_find_attr(op, "offset", &offset));
-    part->slots[offset].i += lo;
+    if (factor->input_dim[queries] ==
+        (int)eg_attention_row_dim(&a, n->f.inputs[queries].rank))
+      part->slots[offset].i += lo;
   }
   bool is_entry =
       op == EG_OP_GATHER ? is_sum : op == EG_OP_GATHER_GRAD && factor->is_no_loop;

@@ -304,8 +304,7 @@ bool eg_equation_slot(const eg_rule_term *term, uint16_t *out) {
          term->slots[*out].form != EG_RULE_SLOT_EXPR;
 }
 
-// ---- attention
-// --------------------------------------------------------------------------
+// ---- attention ------------------------------------------------------------------------
 
 /// Draws a mask of scores, some dimensions of which are repeated or left out.
 static eg_type draw_mask(eg_verify_choice *choice, const eg_type *scores) {
@@ -325,14 +324,18 @@ LAYER_MAKER(attention_operands) {
   for (uint32_t dim = 0; dim < q.rank; dim++)
     q.dims[dim] = some(choice);
   if (first != NULL && first->rank > 2) q = *first;
-  int64_t *head = &q.dims[q.rank - 3], columns = some(choice), groups = *head;
-  if (first == NULL && eg_verify_chance(choice, 50)) *head *= some(choice);
+  bool is_rows_first = literal(term, "rows_first", 0) != 0;
+  uint32_t head = q.rank - 3 + is_rows_first, row = q.rank - 2 - is_rows_first;
+  int64_t columns = some(choice), groups = q.dims[head];
+  if (first == NULL && eg_verify_chance(choice, 50)) q.dims[head] *= some(choice);
   eg_type k = q, v = q, scores = q, made = q;
-  k.dims[q.rank - 3] = groups;
-  k.dims[q.rank - 2] = some(choice);
+  k.dims[head] = groups;
+  k.dims[row] = some(choice);
   v = k;
   v.dims[q.rank - 1] = made.dims[q.rank - 1] = columns;
-  scores.dims[q.rank - 1] = k.dims[q.rank - 2];
+  scores.dims[q.rank - 3] = q.dims[head];
+  scores.dims[q.rank - 2] = q.dims[row];
+  scores.dims[q.rank - 1] = k.dims[row];
   if (is_grad) out[0] = made;
   eg_type *operands = out + is_grad;
   operands[0] = q;
@@ -342,7 +345,7 @@ LAYER_MAKER(attention_operands) {
   if (!is_grad) return;
   operands[3] = made;
   operands[4] = eg_type_of(made.dtype == EGRAPH_FLOAT64 ? made.dtype : EGRAPH_FLOAT32,
-                           made.rank - 1, made.dims);
+                           scores.rank - 1, scores.dims);
 }
 
 // ---- by operator ----------------------------------------------------------------------
