@@ -175,13 +175,17 @@ static bool has_trained_mask(const recognizer *r, const eg_term *term) {
   return false;
 }
 
-/// Adds attention in place of a node; *out_done is false when it is copied as it is.
+/// Adds attention in place of a node; *out_done is false when it is copied as it is. A
+/// transpose after attention makes way for attention on rows before heads; attention on
+/// heads before rows, which the product became, is pruned.
 static egraph_status replace(recognizer *r, const eg_graph_node_info *node,
                              bool *out_done) {
   eg_term term;
   eg_value operands[MOST_OPERANDS], results[2];
   *out_done = false;
-  if (r->egraph == NULL || node->attrs->op != EG_OP_MATMUL) return EGRAPH_OK;
+  if (r->egraph == NULL ||
+      (node->attrs->op != EG_OP_MATMUL && node->attrs->op != EG_OP_TRANSPOSE))
+    return EGRAPH_OK;
   eg_class class = eg_tensor_egraph_value_class(r->egraph, node->results[0]);
   if (!find_attention(r, class, &term) || has_trained_mask(r, &term)) return EGRAPH_OK;
   for (uint32_t i = 0; i < term.arity; i++) {
