@@ -55,13 +55,14 @@ static egraph_status part_heads(const attention *a, const char *result,
 // With rows_first, puts x with heads and rows exchanged.
 static egraph_status reorder(const attention *a, const char *result, const char **inout) {
   int64_t perm[EGRAPH_MAX_RANK];
+  const char *x = *inout;
   Onnx__NodeProto *node;
   if (!a->size.is_rows_first) return EGRAPH_OK;
   for (uint32_t i = 0; i < a->rank; i++)
     perm[i] = i;
   perm[a->rank - 3] = a->rank - 2;
   perm[a->rank - 2] = a->rank - 3;
-  EG_TRY(eg_onnx_put(a->body, "Transpose", inout, 1, result, inout, &node));
+  EG_TRY(eg_onnx_put(a->body, "Transpose", &x, 1, result, inout, &node));
   return eg_onnx_put_ints(a->body, node, "perm", perm, a->rank);
 }
 

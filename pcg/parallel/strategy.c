@@ -46,7 +46,7 @@ static bool result_digit(const eg_spread *spread, const eg_factor *factor, uint8
   }
   int dim = factor->output_dim[0];
   for (uint32_t r = 1; r < spread->spec.result_count; r++)
-    if (factor->output_dim[eg_factor_row(r)] != dim &&
+    if (factor->output_dim[eg_factor_row(r)] == EG_NO_DIM &&
         factor->absent == EG_ABSENT_REFUSED)
       return false;
   if (dim == EG_NO_DIM) return false;
