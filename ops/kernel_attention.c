@@ -173,9 +173,8 @@ static void add_query(const attention *a, const query *at, const double *d,
     int64_t k = eg_attention_place(&a->keys, at->group, key);
     int64_t v = eg_attention_place(&a->values, at->group, key);
     add_row(to->v + v, weight, d, columns);
-    if (is_hidden(a, at, key)) continue;
-    double slope =
-        weight * (dot(d, a->v + v, columns) - level) * to->slope[key] * size->scale;
+    double cotangent = weight * (dot(d, a->v + v, columns) - level);
+    double slope = is_hidden(a, at, key) ? 0 : cotangent * to->slope[key] * size->scale;
     add_row(to->q + at->place, slope, a->k + k, depth);
     add_row(to->k + k, slope, a->q + at->place, depth);
   }

@@ -166,11 +166,9 @@ static egraph_status prepare_and_search(planning_call *p, eg_plan_search *out) {
     EG_TRY(eg_training_options_check(request->graph, request->training));
     training = *request->training;
   }
-  // The CPU back-end runs the gradient of attention on its reference kernel.
-  bool is_host = p->target.costs != NULL && p->target.own == NULL;
   EG_TRY(eg_model_prepare(request->graph, trains ? &training.parameters : NULL,
-                          is_host ? NULL : rules_of(request), request->search->math,
-                          &trained, &forward, &recognized));
+                          rules_of(request), request->search->math, &trained, &forward,
+                          &recognized));
   if (trains) training.parameters.chosen = &trained;
   return search_model(p, forward, trains ? &training : NULL, recognized, out);
 }

@@ -9,7 +9,7 @@
 // A row's result does not depend on which thread computes it. Float32; other types run
 // on the reference kernel.
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/attention.h"
+#include "exec/cpu/attention.h"
 
 #include <float.h>
 #include <math.h>
@@ -27,17 +27,10 @@ enum {
   MOST_ROWS = 64 * ROW_BLOCK // queries of a unit of work
 };
 
-/// How a mask is indexed: by strides along [.., head, query, key].
-typedef struct mask_steps {
-  bool is_given, is_bool;
-  uint32_t rank; // of the scores
-  int64_t dims[EGRAPH_MAX_RANK], strides[EGRAPH_MAX_RANK];
-} mask_steps;
-
 typedef struct attention_plan {
   eg_attention size;
   eg_attention_rows queries, keys, values, results;
-  mask_steps mask;
+  eg_mask_steps mask;
   int64_t members, group_rows; // heads, and queries of them, that share keys
   int64_t chunk, chunks;       // queries of a unit of work; units of a group
   int64_t stride;              // elements of a row of scores
@@ -72,6 +65,46 @@ typedef struct key_block {
   bool is_finite; // all values are; then hidden keys have no effect
 } key_block;
 
+// ---- what the gradient shares -------------------------------------------------------
+
+eg_mask_steps eg_mask_steps_of(const eg_node_spec *spec, uint32_t operand,
+                               const eg_attention *size, const eg_type *q) {
+  eg_mask_steps steps = {.is_given = spec->input_count > operand};
+  if (!steps.is_given) return steps;
+  const eg_type *mask = &spec->inputs[operand];
+  const eg_type scores = eg_attention_scores(size, q);
+  steps.is_bool = mask->dtype == EGRAPH_BOOL;
+  steps.rank = scores.rank;
+  memcpy(steps.dims, scores.dims, sizeof steps.dims);
+  eg_broadcast_strides(&scores, mask, steps.strides);
+  return steps;
+}
+
+int64_t eg_mask_place(const eg_mask_steps *mask, int64_t query) {
+  int64_t place = 0;
+  for (uint32_t dim = mask->rank - 1; dim-- > 0;) {
+    place += query % mask->dims[dim] * mask->strides[dim];
+    query /= mask->dims[dim];
+  }
+  return place;
+}
+
+bool eg_attention_is_plain(const eg_attention *size, const eg_mask_steps *mask) {
+  return !mask->is_given && size->softcap == 0 && (float)size->scale >= FLT_MIN &&
+         isfinite((float)size->scale);
+}
+
+egraph_status eg_cpu_check_attention(eg_cpu_builder *builder, const eg_attention *size) {
+  const eg_node_spec *spec = builder->spec;
+  for (uint32_t i = 0; i < spec->input_count; i++)
+    if (spec->inputs[i].dtype != EGRAPH_FLOAT32 && spec->inputs[i].dtype != EGRAPH_BOOL)
+      return eg_cpu_refuse(builder, "not float32");
+  if (!eg_panels_work()) return eg_cpu_refuse(builder, "no vectors");
+  bool is_empty = size->batch * size->heads * size->rows == 0 || size->keys == 0 ||
+                  size->depth == 0 || size->columns == 0;
+  return is_empty ? eg_cpu_refuse(builder, "no queries or keys") : EGRAPH_OK;
+}
+
 // ---- one row ------------------------------------------------------------------------
 
 /// Returns the place of a row of a group among queries or results.
@@ -79,16 +112,6 @@ static int64_t place_of(const attention_plan *p, const eg_attention_rows *x,
                         int64_t group, int64_t row) {
   return eg_attention_place(x, group * p->members + row / p->size.rows,
                             row % p->size.rows);
-}
-
-static int64_t mask_place(const attention_plan *p, int64_t group, int64_t row) {
-  int64_t place = 0, head = row / p->size.rows;
-  int64_t rest = ((group * p->members + head) * p->size.rows) + row % p->size.rows;
-  for (uint32_t dim = p->mask.rank - 1; dim-- > 0;) {
-    place += rest % p->mask.dims[dim] * p->mask.strides[dim];
-    rest /= p->mask.dims[dim];
-  }
-  return place;
 }
 
 /// Scales scores, and bounds them by softcap.
@@ -106,7 +129,7 @@ EG_KERNEL_CLONES static void scale_row(const eg_attention *size, float *scores,
 
 static void mask_row(const attention_run *run, int64_t place, const key_block *block,
                      float *scores) {
-  const mask_steps *mask = &run->plan->mask;
+  const eg_mask_steps *mask = &run->plan->mask;
   int64_t step = mask->strides[mask->rank - 1];
   place += block->from * step;
   for (int64_t i = 0; i < block->to - block->from; i++, place += step)
@@ -127,11 +150,12 @@ static void weigh_row(const unit *u, const key_block *block, int64_t row, float 
   const attention_plan *p = u->run->plan;
   const eg_attention *size = &p->size;
   int64_t count = block->to - block->from, at = row - u->first;
-  bool is_plain = !p->mask.is_given && size->softcap == 0 &&
-                  (float)size->scale >= FLT_MIN && isfinite((float)size->scale);
+  bool is_plain = eg_attention_is_plain(size, &p->mask);
   float scale = is_plain ? (float)size->scale : 1.0f;
   if (!is_plain) scale_row(size, scores, count);
-  if (p->mask.is_given) mask_row(u->run, mask_place(p, u->group, row), block, scores);
+  if (p->mask.is_given)
+    mask_row(u->run, eg_mask_place(&p->mask, u->group * p->group_rows + row), block,
+             scores);
   eg_attention_span seen = eg_attention_sees(size, row % size->rows);
   hide(scores, 0, eg_lesser(seen.from - block->from, count));
   hide(scores, eg_greater(seen.to - block->from, 0), p->stride);
@@ -306,18 +330,6 @@ static egraph_status run_attention(const void *payload, void *const *addresses) 
 
 // ---- the plan -----------------------------------------------------------------------
 
-static mask_steps steps_of(const eg_node_spec *spec, const eg_attention *size) {
-  mask_steps steps = {.is_given = spec->input_count > EG_ATTENTION_MASK};
-  if (!steps.is_given) return steps;
-  const eg_type *mask = &spec->inputs[EG_ATTENTION_MASK];
-  const eg_type scores = eg_attention_scores(size, &spec->inputs[EG_ATTENTION_Q]);
-  steps.is_bool = mask->dtype == EGRAPH_BOOL;
-  steps.rank = scores.rank;
-  memcpy(steps.dims, scores.dims, sizeof steps.dims);
-  eg_broadcast_strides(&scores, mask, steps.strides);
-  return steps;
-}
-
 static attention_plan plan_attention(const eg_node_spec *spec) {
   attention_plan p = {.size = eg_attention_of(spec->attrs, spec->inputs),
                       .threads = eg_omp_threads()};
@@ -326,7 +338,7 @@ static attention_plan plan_attention(const eg_node_spec *spec) {
   p.keys = eg_attention_keys(size);
   p.values = eg_attention_values(size);
   p.results = eg_attention_results(size);
-  p.mask = steps_of(spec, size);
+  p.mask = eg_mask_steps_of(spec, EG_ATTENTION_MASK, size, spec->inputs);
   p.members = size->heads / size->groups;
   p.group_rows = p.members * size->rows;
   if (p.threads > EG_MAX_SHARES) p.threads = EG_MAX_SHARES;
@@ -349,13 +361,8 @@ static attention_plan plan_attention(const eg_node_spec *spec) {
 
 egraph_status eg_cpu_attention(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
-  for (uint32_t i = 0; i < spec->input_count; i++)
-    if (spec->inputs[i].dtype != EGRAPH_FLOAT32 && spec->inputs[i].dtype != EGRAPH_BOOL)
-      return eg_cpu_refuse(builder, "not float32");
   const eg_attention size = eg_attention_of(spec->attrs, spec->inputs);
-  if (!eg_panels_work()) return eg_cpu_refuse(builder, "no vectors");
-  if (eg_type_elements(&spec->results[0]) == 0 || size.keys == 0 || size.depth == 0)
-    return eg_cpu_refuse(builder, "no queries or keys");
+  EG_TRY(eg_cpu_check_attention(builder, &size));
   attention_plan *p;
   EG_NEW(builder->arena, 1, p);
   *p = plan_attention(spec);

@@ -34,6 +34,7 @@
   X(LAYER_NORM, layer_norm)                                                              \
   X(LRN, lrn)                                                                            \
   X(ATTENTION, attention)                                                                \
+  X(ATTENTION_GRAD, attention_grad)                                                      \
   X(SOFTMAX, softmax)                                                                    \
   X(LOG_SOFTMAX, softmax)                                                                \
   X(REDUCE_SUM, reduction)                                                               \

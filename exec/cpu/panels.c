@@ -86,7 +86,9 @@ static void pack_panel(const eg_panels *p, const float *b, int64_t b_row,
   b += from * b_row + first * b_column;
   if (b_row == 1) p->set->turn(b, columns, depth, b_column, to, width);
   for (int64_t k = 0; k < depth; k++, to += width) {
-    for (int64_t n = 0; b_row != 1 && n < columns; n++)
+    if (b_column == 1 && b_row != 1)
+      memcpy(to, b + k * b_row, (size_t)columns * sizeof *to);
+    for (int64_t n = 0; b_row != 1 && b_column != 1 && n < columns; n++)
       to[n] = b[k * b_row + n * b_column];
     for (int64_t n = columns; n < width; n++)
       to[n] = 0;

@@ -85,6 +85,18 @@ typedef float (*eg_row_most)(const float *x, int64_t count);
 typedef float (*eg_row_exp)(float *x, int64_t count, float scale, float shift);
 typedef void (*eg_row_scale)(float *x, int64_t count, float factor);
 typedef bool (*eg_row_is_finite)(const float *x, int64_t count);
+typedef float (*eg_row_dot)(const float *a, const float *b, int64_t count);
+
+/// `count` scores x, whole vectors, become weights w = exp(scale x - shift), and the
+/// weights' cotangents y become those of the scores, factor w (y - level). Bounds as of
+/// eg_row_exp.
+typedef struct eg_row_gradient {
+  float *x, *y;
+  const float *shift, *level; // one for each score
+  int64_t count;
+  float scale, factor;
+} eg_row_gradient;
+typedef void (*eg_row_weigh)(const eg_row_gradient *row);
 
 typedef struct eg_tile_set {
   int64_t vector;                  // elements of a vector
@@ -98,6 +110,8 @@ typedef struct eg_tile_set {
   eg_row_exp row_exp;
   eg_row_scale row_scale;
   eg_row_is_finite row_is_finite;
+  eg_row_dot row_dot;
+  eg_row_weigh row_weigh;
   eg_patch_in patch_in;
   eg_patch_out patch_out;
   eg_pixels_function pixels[EG_MOST_STRIDE][EG_MOST_PIXELS]; // [stride - 1][pixels - 1]

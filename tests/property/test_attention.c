@@ -145,6 +145,38 @@ static void write_graph(const drawn *d, char *text) {
   memcpy(at, "(let w (identity p))          ", strlen("(let w (where nothing zero p))"));
 }
 
+/// The graph of the gradients of queries, keys and values.
+static void write_gradient(const drawn *d, char *text) {
+  int heads = d->groups * d->members;
+  char q[64], k[64], attrs[256], mask[160] = "";
+  bool swap = d->rows_first != 0;
+  (void)snprintf(q, sizeof q, "%d,%d,%d", d->batch, swap ? d->rows : heads,
+                 swap ? heads : d->rows);
+  (void)snprintf(k, sizeof k, "%d,%d,%d", d->batch, swap ? d->keys : d->groups,
+                 swap ? d->groups : d->keys);
+  (void)snprintf(attrs, sizeof attrs,
+                 ":scale 0.25 :causal %d :window %d :offset %d :softcap %s :safe %d "
+                 ":rows_first %d",
+                 d->causal, d->window, d->offset, d->has_softcap ? "0.5" : "0.0", d->safe,
+                 d->rows_first);
+  if (d->mask == BOOL_MASK)
+    (void)snprintf(mask, sizeof mask,
+                   "(input r \"float32[%s]\") (weight least \"float32[]\" [-0.8])"
+                   "(let m (less least r))",
+                   d->mask_type);
+  if (d->mask == ADDED_MASK)
+    (void)snprintf(mask, sizeof mask, "(input m \"float32[%s]\")", d->mask_type);
+  const char *m = d->mask != NO_MASK ? " m" : "";
+  (void)snprintf(
+      text, TEXT,
+      "(egraph-graph 1) (input d \"float32[%s,%d]\") (input q \"float32[%s,%d]\")"
+      "(input k \"float32[%s,%d]\") (input v \"float32[%s,%d]\") %s"
+      "(let [o l] (attention %s q k v%s))"
+      "(let [x y z] (attention-grad %s d q k v o l%s))"
+      "(output x) (output y) (output z)",
+      q, d->columns, q, d->depth, k, d->depth, k, d->columns, mask, attrs, m, attrs, m);
+}
+
 /// Some numbers that are not finite.
 static void put_specials(eg_rng *rng, const kit_tensors *inputs) {
   static const float specials[] = {NAN, -INFINITY, INFINITY};
@@ -191,6 +223,34 @@ static void equals_its_parts(void **state) {
   }
 }
 
+static void gradients_are_those_of_the_reference(void **state) {
+  (void)state;
+  eg_rng rng = {.state = test_seed(20261202)};
+  static char text[TEXT];
+  size_t rounds = test_rounds(ROUNDS);
+  for (size_t round = 0; round < rounds; round++) {
+    const drawn d = draw(&rng);
+    kit_tensors inputs, plain, one, three;
+    write_gradient(&d, text);
+    eg_graph *graph = kit_parse("attention", text);
+    kit_inputs_draw(graph, &inputs);
+    if (below(&rng, 3) == 0) put_specials(&rng, &inputs);
+    kit_run(graph, "reference", 1, &inputs, &plain);
+    kit_run(graph, "cpu", 1, &inputs, &one);
+    kit_run(graph, "cpu", 3, &inputs, &three);
+    for (uint32_t i = 0; i < 3; i++) {
+      compare("cpu", &one, i, &plain, i, text);
+      size_t bytes = eg_type_bytes(&one.items[i].type);
+      assert_memory_equal(one.items[i].data, three.items[i].data, bytes);
+    }
+    kit_tensors_deinit(&inputs);
+    kit_tensors_deinit(&plain);
+    kit_tensors_deinit(&one);
+    kit_tensors_deinit(&three);
+    eg_graph_destroy(graph);
+  }
+}
+
 static void seen_pairs_are_counted(void **state) {
   (void)state;
   eg_rng rng = {.state = test_seed(20261201)};
@@ -218,6 +278,7 @@ static void seen_pairs_are_counted(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(equals_its_parts),
+      cmocka_unit_test(gradients_are_those_of_the_reference),
       cmocka_unit_test(seen_pairs_are_counted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
