@@ -12,14 +12,15 @@ typedef struct builder {
   const eg_plan_space *space;
   const eg_plan_limits *limits; // NULL: none
   bool is_open;
-  eg_bytes uses; // [values] bit per phase that needs a copy; LEAVES
+  eg_bytes uses;  // [values] bit per phase that needs a copy; LEAVES
+  eg_u32s viewed; // [values] the first value whose storage the value may share
   // For each layout of a value of the plan space, its number in the layout problem; NONE:
   // the layout is useless.
   eg_u32s number, first_number; // [layouts], [values]
   eg_u32s needs, inputs;        // of one strategy, of one operator
 } builder;
 EG_OWNER_DEFINE_STATIC(builder, (eg_bytes, uses),
-                       (eg_u32s, number, first_number, needs, inputs))
+                       (eg_u32s, viewed, number, first_number, needs, inputs))
 
 #define MEMBERS                                                                          \
   (eg_model_values, values),                                                             \
@@ -241,10 +242,44 @@ static egraph_status add_kept(builder *b, uint32_t v, uint32_t from, uint32_t to
   return EGRAPH_OK;
 }
 
+static uint32_t first_view(builder *b, uint32_t v) {
+  uint32_t *of = b->viewed.data;
+  for (; of[v] != v; v = of[v])
+    of[v] = of[of[v]];
+  return v;
+}
+
+static bool is_kept(const builder *b, uint32_t v) {
+  uint32_t later = b->uses.data[v] & ((1u << EG_PHASE_COUNT) - 1);
+  return later >> (model_space_value(b, v)->phase + 1) != 0;
+}
+
+/// Finds the values that views connect: a device may keep one storage for all of them.
+/// The first of them that a later phase uses stands for all.
+static egraph_status find_views(builder *b) {
+  const eg_plan_space *space = b->space;
+  EG_TRY(eg_u32s_fill(&b->viewed, space->values.len, 0));
+  for (uint32_t v = 0; v < space->values.len; v++)
+    b->viewed.data[v] = v;
+  for (uint32_t o = 0; o < space->operators.len; o++) {
+    const eg_space_operator *op = &space->operators.data[o];
+    eg_term term = eg_engine_term(eg_plan_space_engine(space), op->node);
+    if (op->input_count != 1 || !eg_op_keeps_order((eg_op)term.op)) continue;
+    uint32_t made = first_view(b, op->value);
+    uint32_t of = first_view(b, space->inputs.data[op->inputs]);
+    bool is_first = made < of ? is_kept(b, made) || !is_kept(b, of)
+                              : is_kept(b, made) && !is_kept(b, of);
+    b->viewed.data[is_first ? of : made] = is_first ? made : of;
+  }
+  return EGRAPH_OK;
+}
+
 /// Returns the memory rows that count a value. A sum over micro-batches, and a value for
-/// the next step, may reuse the storage of the step's input, which counts already.
-static uint32_t memory_rows(const builder *b, uint32_t v, eg_phase p, eg_phase q) {
-  bool has_storage = model_space_value(b, v)->is_sum || (b->uses.data[v] & LEAVES) != 0;
+/// the next step, may reuse the storage of the step's input, which counts already; a view
+/// that of its operand.
+static uint32_t memory_rows(builder *b, uint32_t v, eg_phase p, eg_phase q) {
+  bool has_storage = model_space_value(b, v)->is_sum || (b->uses.data[v] & LEAVES) != 0 ||
+                     first_view(b, v) != v;
   return has_storage ? 0 : rows_between(b, p, q);
 }
 
@@ -553,6 +588,7 @@ static egraph_status build_model(builder *b) {
   EG_TRY(eg_layout_problem_init(&b->model->problem, b->model->values.alloc));
   EG_TRY(number_layouts(b));
   EG_TRY(find_uses(b));
+  EG_TRY(find_views(b));
   EG_TRY(add_values(b));
   EG_TRY(add_handed(b));
   EG_TRY(add_operators(b));

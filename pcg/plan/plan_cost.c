@@ -31,9 +31,10 @@ typedef struct life_finder {
   uint32_t end;    // last step
   state_uses uses; // [states]
   eg_u32s entry;   // [values] state without a step, or NEVER
+  eg_u32s viewed;  // [states] whose storage the state has: another's if it is a view
   eg_lives *out;
 } life_finder;
-EG_OWNER_DEFINE_STATIC(life_finder, (state_uses, uses), (eg_u32s, entry))
+EG_OWNER_DEFINE_STATIC(life_finder, (state_uses, uses), (eg_u32s, entry, viewed))
 
 static egraph_status find_uses(life_finder *f) {
   const eg_plan *plan = f->plan;
@@ -59,6 +60,47 @@ static egraph_status find_uses(life_finder *f) {
     if (entry == NEVER) continue;
     f->uses.data[entry].is_carried = true;
     f->uses.data[plan->output_states.data[pair[0]]].entry = entry;
+  }
+  return EGRAPH_OK;
+}
+
+static uint32_t later_of(uint32_t a, uint32_t b) {
+  if (a == NEVER || b == NEVER) return a == NEVER ? b : a;
+  return a > b ? a : b;
+}
+
+/// True when a step makes a view that needs no storage of its own. A state that UPDATE
+/// reads may be a sum over micro-batches, and an output is handed over.
+static bool makes_view(const life_finder *f, const eg_plan_step *step) {
+  const eg_plan *plan = f->plan;
+  if (step->is_move) return false;
+  eg_graph_node_info info = eg_graph_node_at(plan->graph, step->node);
+  if (!eg_op_keeps_order((eg_op)info.attrs->op) || info.input_count != 1) return false;
+  uint32_t from = plan->operands.data[step->operands];
+  uint32_t made = plan->operands.data[step->operands + 1];
+  const eg_plan_state *a = &plan->states.data[from], *b = &plan->states.data[made];
+  const state_use *use = &f->uses.data[made];
+  bool crosses = step->phase != EG_PHASE_UPDATE && use->last != use->last_before;
+  return !use->is_output && !crosses && a->more_blocks == b->more_blocks &&
+         a->layout.format == EG_FORMAT_PLAIN && b->layout.format == EG_FORMAT_PLAIN &&
+         eg_plan_state_bytes(plan, from) == eg_plan_state_bytes(plan, made);
+}
+
+/// Gives views the storage of their operands, which are used as long as the views are.
+static egraph_status find_views(life_finder *f) {
+  const eg_plan *plan = f->plan;
+  EG_TRY(eg_u32s_fill(&f->viewed, plan->states.len, NEVER));
+  for (uint32_t i = 0; i < plan->states.len; i++)
+    f->viewed.data[i] = i;
+  for (uint32_t s = 0; s < plan->steps.len; s++) {
+    const eg_plan_step *step = &plan->steps.data[s];
+    if (!makes_view(f, step)) continue;
+    uint32_t made = plan->operands.data[step->operands + 1];
+    uint32_t of = f->viewed.data[plan->operands.data[step->operands]];
+    state_use *use = &f->uses.data[of];
+    f->viewed.data[made] = of;
+    use->last = later_of(use->last, f->uses.data[made].last);
+    use->last_before = later_of(use->last_before, f->uses.data[made].last_before);
   }
   return EGRAPH_OK;
 }
@@ -137,7 +179,7 @@ static egraph_status add_life_of_state(life_finder *f, uint32_t state) {
   if (step == EG_PLAN_NONE)
     return add_life(f, state, use->is_carried ? EG_STORE_CARRIED : EG_STORE_INPUT, 0,
                     f->end);
-  if (shares_storage(f, state)) return EGRAPH_OK;
+  if (shares_storage(f, state) || f->viewed.data[state] != state) return EGRAPH_OK;
   bool is_kept =
       use->is_output || (use->last != NEVER && phase_of(f, use->last) == EG_PHASE_UPDATE);
   bool is_sum =
@@ -153,6 +195,7 @@ egraph_status eg_plan_lives(const eg_plan *plan, egraph_allocator alloc,
   f.out = inout;
   f.end = plan->steps.len == 0 ? 0 : (uint32_t)plan->steps.len - 1;
   EG_TRY(find_uses(&f));
+  EG_TRY(find_views(&f));
   for (uint32_t i = 0; i < plan->states.len; i++)
     EG_TRY(add_life_of_state(&f, i));
   for (uint32_t s = 0; s < plan->steps.len; s++) {

@@ -14,11 +14,11 @@
 //   scratch of a step     that step (step_scratch.h): halos, blocks put in order
 //
 // A transient state that represents several blocks counts once; any other state counts
-// once for each block. Each state has its own storage, except carried outputs: views and
-// operators that work in place count twice. The figures are therefore upper bounds,
-// except for the scratch of kernels, for concatenations by rows (operands lie in the
-// result from when the first one is made), and for the alignment of each
-// storage (tests/property/test_plan_memory.c).
+// once for each block. A view (a reshape) has the storage of its operand, which lives as
+// long; each other state has its own, except carried outputs: operators that work in
+// place count twice. The figures are therefore upper bounds, except for the scratch of
+// kernels, for concatenations by rows (operands lie in the result from when the first one
+// is made), and for the alignment of each storage (tests/property/test_plan_memory.c).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_PCG_PLAN_COST_H
 #define EG_PCG_PLAN_COST_H
