@@ -201,12 +201,16 @@ struct eg_question {
 };
 typedef eg_question question;
 
+static bool same_symbols(const eg_product *a, const eg_product *b) {
+  if (a->degree != b->degree) return false;
+  for (uint32_t i = 0; i < a->degree; i++)
+    if (a->symbols[i] != b->symbols[i]) return false;
+  return true;
+}
+
 static uint32_t find_variable(question *q, const eg_product *term, bool add) {
   for (uint32_t i = 0; i < q->variable_count; i++)
-    if (q->variables[i].degree == term->degree &&
-        memcmp(q->variables[i].symbols, term->symbols,
-               term->degree * sizeof *term->symbols) == 0)
-      return i;
+    if (same_symbols(&q->variables[i], term)) return i;
   if (!add || q->variable_count == VARIABLES) return EG_PROOF_NONE;
   q->variables[q->variable_count] = *term;
   return q->variable_count++;
@@ -320,24 +324,24 @@ static int64_t gcd(int64_t a, int64_t b) {
 
 // Divides an inequality by its common factor and rounds the constant down. Returns false
 // when the inequality always holds or its numbers are too large.
-static bool tidy(int64_t *row) {
+static bool tidy(int64_t *row, uint32_t variables) {
   int64_t common = 0;
-  for (uint32_t i = 0; i < VARIABLES; i++) {
+  for (uint32_t i = 0; i < variables; i++) {
     if (row[i] > LARGEST || row[i] < -LARGEST) return false;
     common = gcd(common, row[i]);
   }
   if (common == 0) return row[VARIABLES] < 0;
   if (common == 1)
     return row[VARIABLES] < INT64_C(1) << 40 && row[VARIABLES] > -(INT64_C(1) << 40);
-  for (uint32_t i = 0; i < VARIABLES; i++)
+  for (uint32_t i = 0; i < variables; i++)
     row[i] /= common;
   int64_t c = row[VARIABLES];
   row[VARIABLES] = c / common - (c % common != 0 && c < 0);
   return true;
 }
 
-static bool is_contradiction(const int64_t *row) {
-  for (uint32_t i = 0; i < VARIABLES; i++)
+static bool is_contradiction(const int64_t *row, uint32_t variables) {
+  for (uint32_t i = 0; i < variables; i++)
     if (row[i] != 0) return false;
   return row[VARIABLES] < 0;
 }
@@ -367,10 +371,11 @@ static int eliminate_variable(question *q, bool *done) {
       if (q->rows[b][best] >= 0) continue;
       int64_t *made = q->rows[q->row_count];
       int64_t x = q->rows[a][best], y = -q->rows[b][best];
-      for (uint32_t i = 0; i <= VARIABLES; i++)
+      for (uint32_t i = 0; i < q->variable_count; i++)
         made[i] = q->rows[a][i] * y + q->rows[b][i] * x;
-      if (!tidy(made)) continue;
-      if (is_contradiction(made)) return 1;
+      made[VARIABLES] = q->rows[a][VARIABLES] * y + q->rows[b][VARIABLES] * x;
+      if (!tidy(made, q->variable_count)) continue;
+      if (is_contradiction(made, q->variable_count)) return 1;
       q->row_count++;
     }
   }

@@ -161,7 +161,7 @@ static eg_poly intern(eg_proof *p, const eg_product *terms, uint32_t count) {
   return made;
 }
 
-/// The terms of a polynomial while it is built.
+/// The terms of a polynomial while it is built; only `count` is set before the first.
 typedef struct draft {
   eg_product terms[EG_PROOF_TERMS];
   uint32_t count;
@@ -202,7 +202,8 @@ static const eg_polynomial *poly(const eg_proof *p, eg_poly a) {
 }
 
 eg_poly eg_poly_const(eg_proof *p, int64_t value) {
-  draft d = {.count = 0};
+  draft d;
+  d.count = 0;
   if (value > EG_PROOF_FACTOR || value < -EG_PROOF_FACTOR)
     eg_proof_leave(p, EG_PROOF_GIVEN_UP, "numbers become too large");
   add_product(p, &d, &(eg_product){.factor = value});
@@ -247,7 +248,8 @@ bool eg_poly_is_const(const eg_proof *p, eg_poly a, int64_t *out) {
 
 static eg_poly add_scaled(eg_proof *p, eg_poly a, eg_poly b, int64_t factor) {
   eg_proof_step(p);
-  draft d = {.count = 0};
+  draft d;
+  d.count = 0;
   const eg_polynomial *x = poly(p, a), *y = poly(p, b);
   memcpy(d.terms, x->terms, x->count * sizeof *d.terms);
   d.count = x->count;
@@ -280,7 +282,8 @@ static eg_product multiply_products(eg_proof *p, const eg_product *a,
 
 eg_poly eg_poly_mul(eg_proof *p, eg_poly a, eg_poly b) {
   eg_proof_step(p);
-  draft d = {.count = 0};
+  draft d;
+  d.count = 0;
   for (uint32_t i = 0; i < poly(p, a)->count; i++)
     for (uint32_t k = 0; k < poly(p, b)->count; k++) {
       eg_product term =
@@ -341,7 +344,8 @@ bool eg_poly_has(const eg_proof *p, eg_poly a, uint32_t symbol) {
 bool eg_poly_split(eg_proof *p, eg_poly a, eg_poly b, eg_poly *out_whole,
                    eg_poly *out_rest) {
   if (poly(p, b)->count != 1) return false;
-  draft whole = {.count = 0}, rest = {.count = 0};
+  draft whole, rest;
+  whole.count = rest.count = 0;
   for (uint32_t i = 0; i < poly(p, a)->count; i++) {
     eg_product part;
     if (quotient(&poly(p, a)->terms[i], &poly(p, b)->terms[0], &part))
