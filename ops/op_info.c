@@ -46,7 +46,9 @@ static const eg_attr_info attr_rows[EG_A_COUNT] = {
   [EG_OP_##ID].gradient[0] = {.common = COMMON, .operand = {__VA_ARGS__}},
 #define EG_GRADIENT_ELSE(ID, COMMON, ...)                                                \
   [EG_OP_##ID].gradient[1] = {.common = COMMON, .operand = {__VA_ARGS__}},
-#define EG_OPERANDS(ID, ROLES) [EG_OP_##ID].operand_roles = ROLES,
+#define EG_OPERANDS(ID, ...)                                                             \
+  [EG_OP_##ID].roles = (const eg_role[]){__VA_ARGS__},                                   \
+  [EG_OP_##ID].role_count = sizeof((const eg_role[]){__VA_ARGS__}) / sizeof(eg_role),
 #define EG_WHOLE(ID, WHY) [EG_OP_##ID].why_whole = WHY,
 static const eg_op_info op_rows[EG_OP_COUNT] = {
 #include "ops/op_table.def"
@@ -117,19 +119,9 @@ const eg_attr *eg_attr_of_role(const eg_attrs *attrs, eg_attr_role role) {
 }
 
 eg_role eg_op_role(eg_op op, uint32_t operand) {
-#define ROLE_WORD(id, word) word,
-  static const char *const words[] = {EG_ROLE_LIST(ROLE_WORD)};
-#undef ROLE_WORD
-  const char *at = eg_op_info_of(op)->operand_roles;
-  if (at == NULL) return EG_ROLE_DATA;
-  for (; operand > 0 && strchr(at, ' ') != NULL; operand--)
-    at = strchr(at, ' ') + 1;
-  size_t length = strcspn(at, " ");
-  for (int i = 0; i < EG_ROLE_COUNT; i++)
-    if (strlen(words[i]) == length && memcmp(words[i], at, length) == 0)
-      return (eg_role)i;
-  assert(false && "a word of EG_ROLE_LIST");
-  return EG_ROLE_DATA;
+  const eg_op_info *info = eg_op_info_of(op);
+  if (info->role_count == 0) return EG_ROLE_DATA;
+  return info->roles[operand < info->role_count ? operand : info->role_count - 1];
 }
 
 bool eg_op_keeps_order(eg_op op) {

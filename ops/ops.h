@@ -167,43 +167,42 @@ typedef enum eg_format_rule {
   EG_FORMATS_CONV_GRAD_WEIGHT // operands share a format; the result is plain
 } eg_format_rule;
 
-// Roles of operands. Each row: id, word of op_table.def, meaning. A wrong role fails in
-// tests/unit/test_ops_meaning.c where types or kernels can tell.
-#define EG_ROLE_LIST(X)                                                                  \
-  X(DATA, "data")           /* no other role fits */                                     \
-  X(FACTOR, "factor")       /* factor in a sum of products */                            \
-  X(WEIGHT, "weight")       /* kernel of a convolution, matrix of a recurrent layer */   \
-  X(BIAS, "bias")           /* added to a result, per channel or column */               \
-  X(TERM, "term")           /* operand of a pointwise sum or product */                  \
-  X(SCALE, "scale")         /* factor of a normalized value */                           \
-  X(MEAN, "mean")           /* subtracted by a normalization */                          \
-  X(VARIANCE, "variance")   /* in a normalization, >= 0 */                               \
-  X(SLOPE, "slope")         /* factor of negative elements */                            \
-  X(EXPONENT, "exponent")   /* exponent of operand 0 */                                  \
-  X(MASK, "mask")           /* bool: which of two operands is taken */                   \
-  X(TABLE, "table")         /* indexed by the operand with role INDICES */               \
-  X(INDICES, "indices")     /* integers: entries of operand 0, or of the result */       \
-  X(PLACES, "places")       /* integers: other places that must exist; 0 always does */  \
-  X(UPDATES, "updates")     /* elements that are put at indices */                       \
-  X(PART, "part")           /* part of a concatenation */                                \
-  X(STATE, "state")         /* before the first step */                                  \
-  X(PEEPHOLE, "peephole")   /* weights of the cell state in gates */                     \
-  X(LENGTHS, "lengths")     /* integers: steps per sequence */                           \
-  X(QUANTA, "quanta")       /* integers that represent quantized numbers */              \
-  X(QUANTUM, "quantum")     /* the number that one quantum represents */                 \
-  X(ZERO, "zero")           /* the quantum of 0 */                                       \
-  X(GRID, "grid")           /* places of samples */                                      \
-  X(REGIONS, "regions")     /* corners of boxes */                                       \
-  X(VALUES, "values")       /* elements of a one-hot: off, on */                         \
-  X(COTANGENT, "cotangent") /* gradient of a result or weight */                         \
-  X(PARAMETER, "parameter") /* trained: becomes result 0 */                              \
-  X(MOMENT, "moment")       /* state of an optimizer: becomes a result */                \
-  X(RATE, "rate")           /* learning rate */                                          \
-  X(STEP, "step")           /* number of the training step */                            \
-  X(UNKNOWN, "unknown")     /* operand of an opaque operator */
-#define EG_ROLE_ENUM(id, word) EG_ROLE_##id,
-typedef enum eg_role { EG_ROLE_LIST(EG_ROLE_ENUM) EG_ROLE_COUNT } eg_role;
-#undef EG_ROLE_ENUM
+/// Roles of operands. A wrong role fails in tests/unit/test_ops_meaning.c where types or
+/// kernels can tell.
+typedef enum eg_role {
+  EG_ROLE_DATA,      // no other role fits
+  EG_ROLE_FACTOR,    // factor in a sum of products
+  EG_ROLE_WEIGHT,    // kernel of a convolution, matrix of a recurrent layer
+  EG_ROLE_BIAS,      // added to a result, per channel or column
+  EG_ROLE_TERM,      // operand of a pointwise sum or product
+  EG_ROLE_SCALE,     // factor of a normalized value
+  EG_ROLE_MEAN,      // subtracted by a normalization
+  EG_ROLE_VARIANCE,  // in a normalization, >= 0
+  EG_ROLE_SLOPE,     // factor of negative elements
+  EG_ROLE_EXPONENT,  // exponent of operand 0
+  EG_ROLE_MASK,      // bool: which of two operands is taken
+  EG_ROLE_TABLE,     // indexed by the operand with role INDICES
+  EG_ROLE_INDICES,   // integers: entries of operand 0, or of the result
+  EG_ROLE_PLACES,    // integers: other places that must exist; 0 always does
+  EG_ROLE_UPDATES,   // elements that are put at indices
+  EG_ROLE_PART,      // part of a concatenation
+  EG_ROLE_STATE,     // before the first step
+  EG_ROLE_PEEPHOLE,  // weights of the cell state in gates
+  EG_ROLE_LENGTHS,   // integers: steps per sequence
+  EG_ROLE_QUANTA,    // integers that represent quantized numbers
+  EG_ROLE_QUANTUM,   // the number that one quantum represents
+  EG_ROLE_ZERO,      // the quantum of 0
+  EG_ROLE_GRID,      // places of samples
+  EG_ROLE_REGIONS,   // corners of boxes
+  EG_ROLE_VALUES,    // elements of a one-hot: off, on
+  EG_ROLE_COTANGENT, // gradient of a result or weight
+  EG_ROLE_PARAMETER, // trained: becomes result 0
+  EG_ROLE_MOMENT,    // state of an optimizer: becomes a result
+  EG_ROLE_RATE,      // learning rate
+  EG_ROLE_STEP,      // number of the training step
+  EG_ROLE_UNKNOWN,   // operand of an opaque operator
+  EG_ROLE_COUNT
+} eg_role;
 
 /// Roles of attributes. Lists have an entry per dimension, or per axis, of the thing that
 /// the comment names.
@@ -268,7 +267,8 @@ typedef struct eg_op_info {
   egraph_math formula_math;    // strictest class of rules in which the formula equals
                                // the operator
   eg_gradient_row gradient[2]; // [1]: if the first attribute exists and is not 0
-  const char *operand_roles;   // words of EG_ROLE_LIST; NULL: all have role data
+  const eg_role *roles;        // of operands; the last one is also that of further ones
+  uint32_t role_count;         // 0: all have the role DATA
   const char *why_whole;       // why a dimension of its tensors is not split, or NULL
 } eg_op_info;
 

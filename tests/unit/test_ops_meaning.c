@@ -409,16 +409,9 @@ static void rows_name_no_more_roles_than_operands(void **state) {
   (void)state;
   for (int op = 0; op < EG_OP_COUNT; op++) {
     const eg_op_info *info = eg_op_info_of((eg_op)op);
-    int words = info->operand_roles != NULL;
-    for (const char *at = info->operand_roles; at != NULL && *at != '\0'; at++)
-      words += *at == ' ';
-    if (info->max_inputs >= 0 && words > info->max_inputs)
-      fail_msg("%s has %d roles for %d operands", info->name, words, info->max_inputs);
-    const char *at = info->operand_roles;
-    for (int k = 0; k < words; k++, at += strcspn(at, " ") + 1)
-      if (eg_op_role((eg_op)op, (uint32_t)k) == EG_ROLE_DATA &&
-          strncmp(at, "data", 4) != 0)
-        fail_msg("%s: no role is called %s", info->name, at);
+    if (info->max_inputs >= 0 && (int)info->role_count > info->max_inputs)
+      fail_msg("%s has %u roles for %d operands", info->name, info->role_count,
+               info->max_inputs);
   }
 }
 

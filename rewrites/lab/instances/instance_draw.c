@@ -301,7 +301,7 @@ static void bound_indices(eg_verify_draws *draws, const eg_rule_term *term) {
 /// False when conditions have set a flag attribute to a number other than 0 and 1.
 static bool flags_fit(const eg_verify_choice *choice) {
   for (uint16_t i = 0; i < choice->info->attr_count; i++)
-    if (choice->info->attrs[i].kind == EG_ATTR_INT &&
+    if (choice->info->attrs[i].role == EG_AR_SWITCH &&
         (choice->slots[i].i < 0 || choice->slots[i].i > 1) &&
         eg_instance_is_flag(choice->info->attrs[i].name))
       return false;
