@@ -78,9 +78,40 @@ static bool parse_special(const char *text, double *out) {
   return true;
 }
 
+// Reads a decimal whose digits are an integer below 2^53 and whose power of ten is a
+// double, too: their product or quotient is rounded once, as the decimal is.
+static bool parse_short(const char *text, double *out) {
+  static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                  1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+  const long most_power = sizeof powers / sizeof *powers - 1;
+  const char *at = *text == '-' ? text + 1 : text;
+  uint64_t digits = 0;
+  long power = 0;
+  bool is_fraction = false;
+  for (; is_digit(*at) || *at == '.'; at++) {
+    if (*at == '.') {
+      is_fraction = true;
+      continue;
+    }
+    if (digits > ((UINT64_C(1) << 53) - 9) / 10) return false;
+    digits = digits * 10 + (uint64_t)(*at - '0');
+    power -= is_fraction;
+  }
+  long exponent = *at != '\0' ? strtol(at + 1, NULL, 10) : 0;
+  if (exponent < -2 * most_power || exponent > 2 * most_power) return false;
+  power += exponent;
+  if (power < -most_power || power > most_power) return false;
+  double value =
+      power < 0 ? (double)digits / powers[-power] : (double)digits * powers[power];
+  *out = *text == '-' ? -value : value;
+  return true;
+}
+
 bool eg_parse_double(const char *text, double *out) {
   const char *point;
   if (!is_decimal(text, &point)) return parse_special(text, out);
+  if (parse_short(text, out)) return true;
   char local[EG_NUMBER_MAX_CHARS + POINT_CHARS + 1], local_point[POINT_CHARS];
   size_t point_size = locale_point(local_point);
   if (point != NULL && (point_size != 1 || local_point[0] != '.')) {

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <locale.h>
 #include <math.h>
+#include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "tests/testing.h"
 
@@ -160,6 +162,40 @@ static void every_double_reads_back_as_itself(void **state) {
   }
 }
 
+// Short decimals are computed from their digits, others are not; none differs from
+// strtod, which reads a plain point in the locale of this program.
+static void decimals_are_rounded_once(void **state) {
+  (void)state;
+  eg_rng rng = {test_seed(6)};
+  static const char *const edges[] = {"9007199254740992",
+                                      "9007199254740993",
+                                      "90071992547409921",
+                                      "-0",
+                                      "1e22",
+                                      "1e23",
+                                      "3e-22",
+                                      "3e-23",
+                                      "0.1e+23",
+                                      "12345678901234567e-20",
+                                      "1e-99999999999999999",
+                                      "0e99999999999999999"};
+  for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
+    double value, want = strtod(edges[i], NULL);
+    assert_true(eg_parse_double(edges[i], &value));
+    if (memcmp(&value, &want, sizeof value) != 0) fail_msg("%s: %a", edges[i], value);
+  }
+  for (size_t i = 0; i < test_rounds(20000); i++) {
+    char text[64];
+    unsigned long long digits = eg_rng_next(&rng) >> eg_rng_below(&rng, 64);
+    unsigned fraction = (unsigned)eg_rng_below(&rng, 1000);
+    (void)snprintf(text, sizeof text, "%s%llu.%ue%d", i % 2 ? "-" : "", digits, fraction,
+                   i % 3 ? (int)eg_rng_below(&rng, 60) - 30 : 0);
+    double value, want = strtod(text, NULL);
+    assert_true(eg_parse_double(text, &value));
+    if (value != want) fail_msg("%s: %a instead of %a", text, value, want);
+  }
+}
+
 static void doubles_print_in_their_shortest_form(void **state) {
   (void)state;
   const struct {
@@ -228,6 +264,7 @@ int main(void) {
       cmocka_unit_test(doubles_are_whole_strings_in_range),
       cmocka_unit_test(numbers_of_absurd_length_are_refused),
       cmocka_unit_test(every_double_reads_back_as_itself),
+      cmocka_unit_test(decimals_are_rounded_once),
       cmocka_unit_test(doubles_print_in_their_shortest_form),
       cmocka_unit_test(numbers_do_not_depend_on_the_locale),
       cmocka_unit_test(clocks_run_forward),
