@@ -1,7 +1,7 @@
 // Plans made without thought, on ranks that are threads, against one device: random
 // graphs on meshes of one to three axes, and training steps of several micro-batches. In
 // host memory, and on devices that have none (tests/distant), over a transport and
-// without.
+// without. Plugins that the program is given are tested alone.
 // SPDX-License-Identifier: Apache-2.0
 #include <stdatomic.h>
 
@@ -21,12 +21,12 @@ static const eg_rank_options devices[] = {
     {.backend = "reference", .threads = 1, .seed = 7},
     {.backend = "cuda", .threads = 1, .seed = 7},
     {.backend = "cuda", .transport = "nccl", .threads = 1, .seed = 7}};
-enum { DEVICES = sizeof devices / sizeof *devices };
-static uint32_t device_count = DEVICES; // that ranks can have here
+enum { DEVICES = sizeof devices / sizeof *devices, IN_HOST_MEMORY = 2 };
+static uint32_t first_device, device_count = DEVICES; // that ranks have here
 
 /// With the files of the plugins.
 static eg_rank_options device_at(size_t number) {
-  eg_rank_options options = devices[number % device_count];
+  eg_rank_options options = devices[first_device + number % device_count];
   options.backend = kit_with_plugin(options.backend);
   options.transport = kit_with_plugin(options.transport);
   return options;
@@ -246,7 +246,7 @@ static void run_random(uint64_t seed, eg_rank_options device, tally *formats,
 static void random_graphs_in_random_layouts_compute_the_same(void **state) {
   (void)state;
   uint64_t seed = test_seed(30);
-  for (size_t round = 0; round < test_rounds(300); round++)
+  for (size_t round = 0; round < test_rounds(75 * device_count); round++)
     run_random(seed + 1000 * round, device_at(round), NULL, NULL);
 }
 
@@ -254,7 +254,7 @@ static void random_graphs_in_random_formats_compute_the_same(void **state) {
   (void)state;
   tally all = {.reorders = 0};
   uint64_t seed = test_seed(32);
-  for (size_t round = 0; round < test_rounds(200); round++)
+  for (size_t round = 0; round < test_rounds(50 * device_count); round++)
     run_random(seed + 1000 * round, device_at(round), &all, NULL);
   print_message("%u moves between formats, %u constants\n", all.reorders, all.constants);
   for (uint32_t f = 0; f < EG_FORMAT_COUNT; f++)
@@ -461,7 +461,7 @@ static void train_on(const char *mesh, eg_rank_options device, uint32_t micro_ba
 static void what_is_carried_goes_from_step_to_step(void **state) {
   (void)state;
   uint64_t seed = test_seed(31);
-  for (size_t round = 0; round < test_rounds(100); round++)
+  for (size_t round = 0; round < test_rounds(25 * device_count); round++)
     train_on(meshes[round % MESHES], device_at(round + round / MESHES),
              1 + (uint32_t)(round / MESHES) % MOST_MICRO_BATCHES, seed + round);
 }
@@ -470,12 +470,18 @@ int main(int argc, char **argv) {
   const device_plugins plugins = kit_plugins_of(argc, argv, EG_DISTANT_PLUGIN);
   if (!kit_has_device(&plugins)) return 77;
   if (plugins.is_real && !kit_has_transport()) device_count--;
-  const struct CMUnitTest tests[] = {
+  bool are_given = argc > 1;
+  if (are_given) first_device = IN_HOST_MEMORY, device_count -= IN_HOST_MEMORY;
+  const struct CMUnitTest on_devices[] = {
       cmocka_unit_test(random_graphs_in_random_layouts_compute_the_same),
       cmocka_unit_test(random_graphs_in_random_formats_compute_the_same),
-      cmocka_unit_test(what_is_lent_is_not_written),
-      cmocka_unit_test(a_run_that_fails_settles),
       cmocka_unit_test(what_is_carried_goes_from_step_to_step),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  const struct CMUnitTest in_host_memory[] = {
+      cmocka_unit_test(what_is_lent_is_not_written),
+      cmocka_unit_test(a_run_that_fails_settles),
+  };
+  int failures = cmocka_run_group_tests(on_devices, NULL, NULL);
+  if (!are_given) failures += cmocka_run_group_tests(in_host_memory, NULL, NULL);
+  return failures;
 }

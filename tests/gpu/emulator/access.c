@@ -38,7 +38,8 @@ typedef struct cell {
 typedef struct region {
   const char *start;
   size_t bytes;
-  cell *cells; // NULL: not used yet
+  cell *cells;     // NULL: not used yet
+  bool is_dynamic; // shared memory, of which a kernel has what its launch asks for
   char name[64];
 } region;
 
@@ -84,6 +85,7 @@ static void add_region(regions *to, const char *start, size_t bytes, const char 
   memmove(&to->items[at + 1], &to->items[at], (to->count - at) * sizeof *to->items);
   to->count++;
   to->items[at] = (region){.start = start, .bytes = bytes};
+  to->items[at].is_dynamic = strcmp(name, "dynamic_shared") == 0;
   snprintf(to->items[at].name, sizeof to->items[at].name, "%s", name);
 }
 
@@ -281,10 +283,8 @@ static void fail_bounds(const char *address, size_t bytes, access_kind kind,
                    kind == READ ? "read" : "write", bytes, (const void *)address);
 }
 
-/// Of dynamic shared memory there is what the launch asked for.
 static size_t bytes_of(const eg_running *r, const region *in) {
-  bool is_dynamic = strcmp(in->name, "dynamic_shared") == 0;
-  return is_dynamic ? r->request->shared_bytes : in->bytes;
+  return in->is_dynamic ? r->request->shared_bytes : in->bytes;
 }
 
 /// Stacks and arguments are of one thread alone.
