@@ -367,7 +367,7 @@ static void meet(const unit *u, const query_block *b, int64_t from, int64_t to) 
 
 // ---- units of work --------------------------------------------------------------------
 
-static void run_block(const unit *u, int64_t number) {
+static void run_queries(const unit *u, int64_t number) {
   const gradient_plan *p = u->run->plan;
   query_block b;
   take_scratch(p, u->scratch, &b);
@@ -408,7 +408,7 @@ static void run_unit(const gradient_run *run, int64_t number, float *scratch) {
     u.has_finite_keys = eg_tile_set_at(0)->row_is_finite(
         run->k + eg_attention_place(&p->keys, u.group, key), p->size.depth);
   for (int64_t block = u.first; block < u.last; block++)
-    run_block(&u, block);
+    run_queries(&u, block);
 }
 
 static void run_units(void *user) {
