@@ -29,6 +29,7 @@
   X(LRN, lrn)                                                                            \
   X(SOFTMAX, softmax)                                                                    \
   X(LOG_SOFTMAX, softmax)                                                                \
+  X(ATTENTION, attention)                                                                \
   X(REDUCE_SUM, reduction)                                                               \
   X(REDUCE_MEAN, reduction)                                                              \
   X(REDUCE_MAX, reduction)                                                               \

@@ -190,6 +190,29 @@ cudaError_t eg_launch_gather_grad(const eg_gathering *work, int32_t dtype, void 
 cudaError_t eg_launch_norm_grad(const eg_norm_rows *work, void *const *addresses,
                                 cudaStream_t stream);
 
+/// Attention; reference: ops/kernel_attention.c, words: ops/attention.h.
+typedef struct eg_head_steps {
+  int64_t batch, head, row; // elements from one to the next
+} eg_head_steps;
+typedef enum eg_mask_kind { EG_MASK_NONE, EG_MASK_HIDES, EG_MASK_ADDS } eg_mask_kind;
+typedef struct eg_device_attention {
+  int64_t batch, heads, groups, rows, keys, depth, columns;
+  double scale, softcap;
+  int64_t window, offset;
+  int32_t is_safe, is_causal;
+  int32_t dtype, mask_kind;
+  eg_head_steps query, key, value, result;
+  eg_device_loop mask; // over batches and heads. Tensor 0: their number, 1: the mask
+  int64_t mask_row, mask_key;
+} eg_device_attention;
+/// Keys of one flag, which is 1 where the values of these keys are finite.
+enum { EG_ATTENTION_FLAG_KEYS = 64 };
+/// Launches attention. Addresses: result, sums, queries, keys, values, flags (scratch
+/// memory: for each batch, group and EG_ATTENTION_FLAG_KEYS keys an int32), and the mask,
+/// if there is one.
+cudaError_t eg_launch_attention(const eg_device_attention *work, void *const *addresses,
+                                cudaStream_t stream);
+
 /// Runs Adam's step on `count` elements; reference: ops/kernel_gradient.c. addresses:
 /// weight and moments after the step, then weight, moments, gradient, learning rate and
 /// number of the step (float64). The new weight may lie over the old one.

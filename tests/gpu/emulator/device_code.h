@@ -15,6 +15,9 @@
 #undef __shared__
 #define __shared__ __attribute__((aligned(65536))) thread_local
 
+#undef __launch_bounds__
+#define __launch_bounds__(...)
+
 inline __shared__ unsigned char dynamic_shared[EG_SHARED_BYTES];
 
 struct eg_emulated_index {
