@@ -87,3 +87,30 @@ egraph_status eg_cuda_attention(eg_cuda_builder *builder) {
   return eg_cuda_add(builder, run_attention, &work, sizeof work, NULL, places,
                      spec->input_count == OPERANDS ? count : count - 1);
 }
+
+EG_DEVICE_STAGE(run_attention_grad, eg_device_attention, "gradient of attention kernel",
+                eg_launch_attention_grad(work, addresses, device->stream))
+
+egraph_status eg_cuda_attention_grad(eg_cuda_builder *builder) {
+  enum { D, Q, SUMS = 5, MASK, OPERANDS, RESULTS = 3 };
+  const eg_node_spec *spec = builder->spec;
+  eg_device_attention work;
+  EG_TRY(describe(builder, Q, OPERANDS, &work));
+  int64_t heads = work.batch * work.heads;
+  int64_t flags =
+      heads * ((work.rows + EG_ATTENTION_FLAG_ROWS - 1) / EG_ATTENTION_FLAG_ROWS);
+  size_t numbers = eg_type_bytes(&spec->inputs[SUMS]);
+  eg_device_place places[RESULTS + OPERANDS + 3];
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < RESULTS; i++)
+    places[count++] = eg_device_result(i);
+  for (uint32_t i = D; i <= SUMS; i++)
+    places[count++] = eg_device_operand(i);
+  places[count++] = eg_cuda_scratch(builder, numbers);
+  places[count++] = eg_cuda_scratch(builder, numbers);
+  places[count++] = eg_cuda_scratch(builder, (size_t)flags * sizeof(int32_t));
+  if (spec->input_count == OPERANDS) places[count++] = eg_device_operand(MASK);
+  builder->kernel = "CUDA gradient of attention";
+  return eg_cuda_add(builder, run_attention_grad, &work, sizeof work, NULL, places,
+                     count);
+}

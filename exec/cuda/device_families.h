@@ -56,6 +56,7 @@
   X(GATHER_GRAD, gather_grad)                                                            \
   X(LAYER_NORM_GRAD, layer_norm_grad)                                                    \
   X(RMS_NORM_GRAD, layer_norm_grad)                                                      \
+  X(ATTENTION_GRAD, attention_grad)                                                      \
   X(ADAM_UPDATE, adam_update)
 #define EG_CUDA_FAMILY(id, family)                                                       \
   egraph_status eg_cuda_##family(eg_cuda_builder *builder);

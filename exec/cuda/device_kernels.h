@@ -212,6 +212,14 @@ enum { EG_ATTENTION_FLAG_KEYS = 64 };
 /// if there is one.
 cudaError_t eg_launch_attention(const eg_device_attention *work, void *const *addresses,
                                 cudaStream_t stream);
+/// Queries of one flag of the gradient.
+enum { EG_ATTENTION_FLAG_ROWS = 4 };
+/// Launches the gradient of attention. Addresses: cotangents of queries, keys and values;
+/// the result's cotangent, queries, keys, values, result, sums; scratch memory: two
+/// numbers of the sums' type for each query, in two places, and for each batch, head and
+/// EG_ATTENTION_FLAG_ROWS queries an int32; the mask, if there is one.
+cudaError_t eg_launch_attention_grad(const eg_device_attention *work,
+                                     void *const *addresses, cudaStream_t stream);
 
 /// Runs Adam's step on `count` elements; reference: ops/kernel_gradient.c. addresses:
 /// weight and moments after the step, then weight, moments, gradient, learning rate and

@@ -83,7 +83,7 @@ static const char *draw_attributes(random_node *r, const sizes *s, char *out,
   return out;
 }
 
-static void put_attention(random_node *r, const char *type) {
+static void put_attention(random_node *r, const char *type, bool has_gradient) {
   char attributes[160];
   const sizes s = draw_sizes(r);
   draw_attributes(r, &s, attributes, sizeof attributes);
@@ -93,6 +93,10 @@ static void put_attention(random_node *r, const char *type) {
   put_heads(r, "v", type, &s, s.groups, s.keys, s.columns);
   const char *mask = put_mask(r, type, &s) ? " m" : "";
   PUT("(let [o s] (attention %s q k v%s))(output o)(output s)", attributes, mask);
+  if (!has_gradient) return;
+  put_heads(r, "d", type, &s, s.heads, s.rows, s.columns);
+  PUT("(let [x y z] (attention-grad %s d q k v o s%s))(output x)(output y)(output z)",
+      attributes, mask);
 }
 
 /// Replaces a few elements by values that are not finite.
@@ -133,6 +137,19 @@ static void check_kernels(const eg_graph *graph) {
   eg_backend_destroy(backend);
 }
 
+/// The largest difference, relative to 1 + the largest magnitude of the tensor: where all
+/// weights are 1, gradients are roundings of 0. Infinite where only one is NaN.
+static double error_of(const eg_tensor *want, const eg_tensor *have) {
+  double scale = 1, difference = 0;
+  for (int64_t i = 0; i < eg_type_elements(&want->type); i++) {
+    double a = eg_tensor_get_double(want, i), b = eg_tensor_get_double(have, i);
+    if (isfinite(a)) scale = fmax(scale, 1 + fabs(a));
+    if (a == b || (isnan(a) && isnan(b))) continue;
+    difference = isfinite(a - b) ? fmax(difference, fabs(a - b)) : INFINITY;
+  }
+  return difference / scale;
+}
+
 static void check(random_node *r, double tolerance, bool has_specials) {
   const char *text = eg_text_of(&r->text);
   eg_graph *graph = kit_parse("attention", text);
@@ -142,9 +159,12 @@ static void check(random_node *r, double tolerance, bool has_specials) {
   if (has_specials) put_specials(r, &inputs);
   kit_run(graph, "reference", 1, &inputs, &want);
   kit_run(graph, device_name(), 1, &inputs, &have);
-  double error = kit_error(&want, &have);
-  if (!(error <= tolerance))
-    fail_msg("error %g%s: %s", error, has_specials ? " of special values" : "", text);
+  for (uint32_t i = 0; i < want.count; i++) {
+    double error = error_of(&want.items[i], &have.items[i]);
+    if (!(error <= tolerance))
+      fail_msg("error %g of output %u%s: %s", error, i,
+               has_specials ? ", special values" : "", text);
+  }
   kit_tensors_deinit(&inputs);
   kit_tensors_deinit(&want);
   kit_tensors_deinit(&have);
@@ -158,7 +178,7 @@ static void attention_agrees_with_the_reference(void **state) {
     const element_type *type = &element_types[round / 2 % TYPE_COUNT];
     random_node r = {.rng = {eg_rng_next(&rng)}};
     eg_text_init(&r.text, eg_allocator_heap());
-    put_attention(&r, type->name);
+    put_attention(&r, type->name, true);
     check(&r, type->tolerance, round % 2 != 0);
     eg_text_deinit(&r.text);
   }
