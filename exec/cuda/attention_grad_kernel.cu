@@ -1,10 +1,10 @@
 // The gradient of attention, without a table of scores (FlashAttention-2, algorithm 2).
 //
-// With w the weight of a key, its score has the cotangent w (d v - level), where the level
-// of a query is d out. Weights are made again from the logarithms, and divided by their
-// sum, because the logarithms are rounded. A first kernel computes a tile of the cotangent
-// of queries in each block, and for each query what the second kernel reads. That one
-// computes a tile of the cotangents of keys and values in each block:
+// With w the weight of a key, its score has the cotangent w (d v - level), where the
+// level of a query is d out. Weights are made again from the logarithms, and divided by
+// their sum, because the logarithms are rounded. A first kernel computes a tile of the
+// cotangent of queries in each block, and for each query what the second kernel reads.
+// That one computes a tile of the cotangents of keys and values in each block:
 //
 //   products [keys, queries] = k q^T, v d^T                registers
 //   value sums [keys, columns] += weights d
@@ -14,22 +14,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/attention_tiles.cuh"
 
-/// The operands of attention-grad, and what the first kernel finds for each query: the
-/// level, and 1 / the sum of weights. are_spread: of each QUAD queries, whether one makes
-/// NaN of the cotangents of values that it does not see.
+/// The operands of attention-grad, and what the first kernel writes for the second.
 template <typename T, typename E> struct grad_tensors {
   const E *d, *q, *k, *v, *out;
   const T *logarithms;
-  T *levels, *factors;
-  int32_t *are_spread;
+  T *levels, *factors; // of each query; factors: 1 / the sum of its weights
+  int32_t *are_spread; // of QUAD queries: 1 if one of them makes NaN of the cotangents of
+                       // values that it does not see
   const void *mask;
 };
 
-/// What a thread has of its queries. An absent one, or one whose weights are 0 because
-/// attention is safe, has no cotangent.
+/// The queries of a thread. One contributes nothing if it is behind the last, or if its
+/// weights are 0 because attention is safe.
 template <typename T> struct query_rows {
-  T level[QUAD], logarithm[QUAD], total[QUAD];
-  bool has_none[QUAD], is_finite[QUAD]; // is_finite: d is
+  T level[QUAD], logarithm[QUAD];
+  T total[QUAD];        // this thread's share of the sum of weights
+  bool has_none[QUAD];  // it contributes nothing
+  bool is_finite[QUAD]; // all elements of its row of d are finite
 };
 
 /// Sets `level` to the product of a row of d and its row of the result; false: d is not
@@ -55,10 +56,10 @@ __device__ static inline bool has_no_weights(const eg_device_attention &work,
 }
 
 template <typename T, typename E>
-__device__ static inline void
-load_queries(const eg_device_attention &work, const thread_place &at,
-             const grad_tensors<T, E> &in, int64_t number, int64_t row,
-             query_rows<T> &queries) {
+__device__ static inline void load_queries(const eg_device_attention &work,
+                                           const thread_place &at,
+                                           const grad_tensors<T, E> &in, int64_t number,
+                                           int64_t row, query_rows<T> &queries) {
   const int64_t batch = number / work.heads, head = number % work.heads;
 #pragma unroll
   for (int i = 0; i < QUAD; i++) {
@@ -73,36 +74,34 @@ load_queries(const eg_device_attention &work, const thread_place &at,
   }
 }
 
-/// The weight of a key that a query sees, times `factor`; and the cotangent of the product
-/// of the two, where the weight's cotangent is `along`.
-template <typename T> struct pair_grad {
-  T weight, product;
-};
+/// For a key that a query sees: its weight times `factor`, and the cotangent of q k,
+/// where `along` is d v - level.
+template <typename T> struct pair_grad { T weight, product; };
 template <typename T, typename E>
-__device__ static inline pair_grad<T> grad_of(const eg_device_attention &work,
-                                              const void *mask, const sight &seen, int key,
-                                              T product, T logarithm, T factor, T along) {
+__device__ static inline pair_grad<T>
+grad_of(const eg_device_attention &work, const void *mask, const sight &seen, int key,
+        T product, T logarithm, T factor, T along) {
   T slope;
   const T score = score_of<T, E>(work, mask, seen, key, product, &slope);
   const T weight = exp_of(score - logarithm) * factor;
   return {weight, weight * along * slope * static_cast<T>(work.scale) + T(0)}; // not -0
 }
 
-/// Writes the cotangents of the thread's queries, and what the second kernel reads of
-/// them. Weights that are 0 have the sum 0: the query sees no key.
+/// Writes the cotangents of the thread's queries, and what the second kernel reads. The
+/// weights of a query that sees no key have the sum 0; its cotangent is 0.
 template <typename T, typename E, int QUADS>
 __device__ static inline void
 end_queries(const eg_device_attention &work, const thread_place &at,
             const grad_tensors<T, E> &in, int64_t number, int64_t row, int64_t column,
             const query_rows<T> &queries, const T (&sums)[QUAD][QUAD * QUADS], E *out) {
   const int64_t batch = number / work.heads, head = number % work.heads;
-  bool is_spread = false;
+  bool spreads = false;
 #pragma unroll
   for (int i = 0; i < QUAD; i++) {
     const int64_t r = row + QUAD * at.y + i;
     const T total = fold_across(at, queries.total[i], sum_of());
     const bool is_normal = total > T(0) && total < static_cast<T>(HUGE_VAL);
-    if (!queries.has_none[i]) is_spread |= !is_normal || !queries.is_finite[i];
+    if (!queries.has_none[i]) spreads |= !is_normal || !queries.is_finite[i];
     if (r >= work.rows) continue;
     E *to = out + place_in(work.query, batch, head, r);
 #pragma unroll
@@ -114,9 +113,8 @@ end_queries(const eg_device_attention &work, const thread_place &at,
     in.levels[number * work.rows + r] = queries.level[i];
     in.factors[number * work.rows + r] = T(1) / total;
   }
-  const int64_t quad_of_row = row / QUAD + at.y;
   if (column == 0 && at.x == 0 && row + QUAD * at.y < work.rows)
-    in.are_spread[number * quotient_up(work.rows, EG_ATTENTION_FLAG_ROWS) + quad_of_row] = is_spread;
+    in.are_spread[number * quotient_up(work.rows, QUAD) + row / QUAD + at.y] = spreads;
 }
 
 template <typename T, typename E, int QUADS>
@@ -157,9 +155,9 @@ __global__ void __launch_bounds__(EG_BLOCK, blocks_at_once<T>)
           const int n = QUAD * at.x + j;
           pair_grad<T> grad = {T(0), no_factor<T>()};
           if (!queries.has_none[i] && !is_hidden(work, in.mask, seen, n))
-            grad = grad_of<T, E>(work, in.mask, seen, n, products[i][j],
-                                 queries.logarithm[i], T(1),
-                                 along[i][j] - queries.level[i]);
+            grad =
+                grad_of<T, E>(work, in.mask, seen, n, products[i][j],
+                              queries.logarithm[i], T(1), along[i][j] - queries.level[i]);
           queries.total[i] += grad.weight;
           products[i][j] = grad.product;
         }
@@ -171,21 +169,21 @@ __global__ void __launch_bounds__(EG_BLOCK, blocks_at_once<T>)
   }
 }
 
-/// True when one of `rows` queries from `row` on makes NaN of keys that it does not see.
+/// True when one of `rows` queries from `row` on makes NaN of the cotangents of values
+/// that it does not see.
 template <typename T, typename E>
 __device__ static inline bool is_spread(const eg_device_attention &work,
                                         const grad_tensors<T, E> &in, int64_t number,
                                         int64_t row, int64_t rows) {
-  constexpr int64_t EACH = EG_ATTENTION_FLAG_ROWS;
-  const int32_t *flags = in.are_spread + number * quotient_up(work.rows, EACH);
-  const int64_t end = quotient_up(lesser(row + rows, work.rows), EACH);
-  for (int64_t i = row / EACH; i < end; i++)
+  const int32_t *flags = in.are_spread + number * quotient_up(work.rows, QUAD);
+  const int64_t end = quotient_up(lesser(row + rows, work.rows), QUAD);
+  for (int64_t i = row / QUAD; i < end; i++)
     if (flags[i]) return true;
   return false;
 }
 
-/// Turns products of keys [QUAD y + i] and queries [QUAD x + j] into their cotangents, and
-/// `along`, the products of values and d, into weights.
+/// Turns products of keys [QUAD y + i] and queries [QUAD x + j] into their cotangents,
+/// and `along`, the products of values and d, into weights.
 template <typename T, typename E>
 __device__ static inline void
 weigh_keys(const eg_device_attention &work, const thread_place &at,
@@ -284,14 +282,14 @@ static cudaError_t launch_grad(const eg_device_attention *work,
                                const grad_tensors<T, E> &in, void *const *at,
                                cudaStream_t stream) {
   const int64_t columns = work->depth > work->columns ? work->depth : work->columns;
-  const cudaError_t code = EG_LAUNCH(
-      (query_grad_kernel<T, E, QUADS>),
-      blocks_of(work->batch * work->heads, work->rows, work->depth, QUADS), EG_BLOCK,
-      stream, *work, in, static_cast<E *>(at[0]));
+  const cudaError_t code =
+      EG_LAUNCH((query_grad_kernel<T, E, QUADS>),
+                blocks_of(work->batch * work->heads, work->rows, work->depth, QUADS),
+                threads_for(work->rows), stream, *work, in, static_cast<E *>(at[0]));
   if (code != cudaSuccess) return code;
   return EG_LAUNCH((key_grad_kernel<T, E, QUADS>),
                    blocks_of(work->batch * work->groups, work->keys, columns, QUADS),
-                   EG_BLOCK, stream, *work, in, static_cast<E *>(at[1]),
+                   threads_for(work->keys), stream, *work, in, static_cast<E *>(at[1]),
                    static_cast<E *>(at[2]));
 }
 

@@ -1,39 +1,43 @@
-// Attention in tiles (FlashAttention-2). A block of threads computes a tile of rows of the
-// result; it meets one tile of keys after the other:
+// Attention in tiles (FlashAttention-2). A block of threads computes a tile of rows of
+// the result; it meets one tile of keys after the other:
 //
 //   scores [rows, keys] = q k^T             registers; q and k come in steps of the depth
 //   weights = exp(scores - the row's maximum so far)             to shared memory
 //   sums [rows, columns] += weights v       registers; v comes in steps of the keys
 //
-// Tiles of keys that no query of the tile sees are left out, unless a value in them is not
-// finite: NaN times a weight of 0 is NaN. Reference: ops/kernel_attention.c.
+// Tiles of keys that no query of the tile sees are left out, unless a value in them is
+// not finite: NaN times a weight of 0 is NaN. Reference: ops/kernel_attention.c.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/attention_tiles.cuh"
 
 /// Finds the keys whose values are all finite: NaN and infinity times 0 are NaN.
-template <typename E>
+template <typename T, typename E>
 __global__ void finite_values_kernel(const eg_device_attention work, int32_t *flags,
                                      const E *v) {
-  __shared__ double shared[EG_BLOCK];
+  __shared__ T shared[EG_BLOCK];
+  const int threads = static_cast<int>(blockDim.x), lanes = lesser<int>(threads, WARP);
+  const int lane = static_cast<int>(threadIdx.x) % lanes;
   const int64_t tiles = quotient_up(work.keys, EG_ATTENTION_FLAG_KEYS);
   for (int64_t i = blockIdx.x; i < work.batch * work.groups * tiles; i += gridDim.x) {
     const int64_t group = i / tiles;
     const rows_of<E> values =
         rows_at(v, work.value, group / work.groups, group % work.groups,
                 i % tiles * EG_ATTENTION_FLAG_KEYS, work.keys, EG_ATTENTION_FLAG_KEYS);
-    double zeros = 0.0;
-    for (int64_t n = threadIdx.x; n < values.count * work.columns; n += blockDim.x)
-      zeros += 0.0 * widen<double>(values.first[n / work.columns * values.step +
-                                                n % work.columns]);
+    T zeros = T(0);
+    for (int row = static_cast<int>(threadIdx.x) / lanes; row < values.count;
+         row += threads / lanes)
+      for (int64_t c = lane; c < work.columns; c += lanes)
+        zeros += T(0) * widen<T>(values.first[row * values.step + c]);
     zeros = fold_block(zeros, shared, sum_of());
-    if (threadIdx.x == 0) flags[i] = zeros == 0.0;
+    if (threadIdx.x == 0) flags[i] = zeros == T(0);
   }
 }
 
-/// What a thread has of its rows: the maximum of the scores so far; its share of the sum
-/// of exponentials, and of the weighted values, both relative to the maximum.
+/// The rows of a thread. Sums are relative to the largest score so far.
 template <typename T, int QUADS> struct row_sums {
-  T most[QUAD], total[QUAD], out[QUAD][QUAD * QUADS];
+  T most[QUAD];              // the largest score so far
+  T total[QUAD];             // this thread's share of the sum of exponentials
+  T out[QUAD][QUAD * QUADS]; // its columns of the sum of weighted values
 };
 
 /// Turns products into weights, relative to the largest score so far of each row, and
@@ -72,10 +76,9 @@ __device__ static inline void weigh(const eg_device_attention &work,
 
 /// Writes a row. With `safe`, a row whose weights are NaN has weights of 0.
 template <typename T, typename E, int QUADS>
-__device__ static inline void end_row(const eg_device_attention &work,
-                                      const thread_place &at, const rows_of<E> &values,
-                                      int64_t column, int i, row_sums<T, QUADS> &sums,
-                                      E *out, T *logarithm) {
+__device__ static inline void
+end_row(const eg_device_attention &work, const thread_place &at, const rows_of<E> &values,
+        int64_t column, int i, row_sums<T, QUADS> &sums, E *out, T *logarithm) {
   const T total = fold_across(at, sums.total[i], sum_of());
   const T lowest = static_cast<T>(-HUGE_VAL);
   const bool is_zero = work.is_safe && !(total > T(0));
@@ -148,13 +151,13 @@ __global__ void __launch_bounds__(EG_BLOCK, blocks_at_once<T>)
 template <typename T, typename E, int QUADS>
 static cudaError_t launch_tiles(const eg_device_attention *work, void *const *at,
                                 cudaStream_t stream) {
-  return EG_LAUNCH(
-      (attention_kernel<T, E, QUADS>),
-      blocks_of(work->batch * work->heads, work->rows, work->columns, QUADS), EG_BLOCK,
-      stream, *work, static_cast<E *>(at[0]), static_cast<T *>(at[1]),
-      static_cast<const E *>(at[2]), static_cast<const E *>(at[3]),
-      static_cast<const E *>(at[4]), static_cast<const int32_t *>(at[5]),
-      work->mask_kind == EG_MASK_NONE ? nullptr : at[6]);
+  return EG_LAUNCH((attention_kernel<T, E, QUADS>),
+                   blocks_of(work->batch * work->heads, work->rows, work->columns, QUADS),
+                   threads_for(work->rows), stream, *work, static_cast<E *>(at[0]),
+                   static_cast<T *>(at[1]), static_cast<const E *>(at[2]),
+                   static_cast<const E *>(at[3]), static_cast<const E *>(at[4]),
+                   static_cast<const int32_t *>(at[5]),
+                   work->mask_kind == EG_MASK_NONE ? nullptr : at[6]);
 }
 
 /// Launches attention; flags are read only where a query does not see all keys.
@@ -165,9 +168,9 @@ template <typename T, typename E> struct attention_of {
         work->batch * work->groups * quotient_up(work->keys, EG_ATTENTION_FLAG_KEYS);
     cudaError_t code = cudaSuccess;
     if (work->is_causal || work->window > 0)
-      code = EG_LAUNCH(finite_values_kernel<E>, blocks_for(flags, 1), EG_BLOCK, stream,
-                       *work, static_cast<int32_t *>(at[5]),
-                       static_cast<const E *>(at[4]));
+      code =
+          EG_LAUNCH((finite_values_kernel<T, E>), blocks_for(flags, 1), EG_BLOCK, stream,
+                    *work, static_cast<int32_t *>(at[5]), static_cast<const E *>(at[4]));
     if (code != cudaSuccess) return code;
     return work->columns <= QUAD * MOST_ACROSS ? launch_tiles<T, E, 1>(work, at, stream)
                                                : launch_tiles<T, E, 2>(work, at, stream);

@@ -11,15 +11,18 @@
 
 #include "exec/cuda/kernel_common.cuh"
 
-enum { QUAD = EG_ATTENTION_FLAG_ROWS, MOST_ACROSS = 16, MOST_DOWN = EG_BLOCK / MOST_ACROSS };
+enum {
+  QUAD = EG_ATTENTION_FLAG_ROWS,
+  WARP = 32,
+  MOST_ACROSS = 16,
+  MOST_DOWN = EG_BLOCK / MOST_ACROSS
+};
 
 /// Blocks that have room for their registers and shared memory on a multiprocessor.
 template <typename T> constexpr int blocks_at_once = sizeof(T) == 4 ? 2 : 1;
 
 /// Neighbouring elements, which one instruction loads.
-template <typename T> struct alignas(QUAD * sizeof(T)) quad {
-  T at[QUAD];
-};
+template <typename T> struct alignas(QUAD * sizeof(T)) quad { T at[QUAD]; };
 
 /// The shared memory of a block, within 48 KiB. Rows have a quad more than they use, so
 /// that threads which store a column use different banks.
@@ -30,12 +33,22 @@ template <typename T, int QUADS> struct attention_tiles {
   quad<T> factors[QUAD * MOST_ACROSS][MOST_DOWN + 1]; // a tile of weights, transposed
 };
 
+template <typename T> __device__ static inline T lesser(T a, T b) {
+  return a < b ? a : b;
+}
+template <typename T> __device__ static inline T greater(T a, T b) {
+  return a > b ? a : b;
+}
+__host__ __device__ static inline int64_t quotient_up(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
 /// The place of a thread in its block.
 struct thread_place {
   int across, down, x, y;
   __device__ thread_place() {
     const int threads = static_cast<int>(blockDim.x);
-    across = threads < MOST_ACROSS ? threads : MOST_ACROSS;
+    across = lesser<int>(threads, MOST_ACROSS);
     down = threads / across;
     x = static_cast<int>(threadIdx.x) % across;
     y = static_cast<int>(threadIdx.x) / across;
@@ -64,12 +77,6 @@ __device__ static inline double log_of(double x) { return log(x); }
 __device__ static inline float tanh_of(float x) { return tanhf(x); }
 __device__ static inline double tanh_of(double x) { return tanh(x); }
 
-__device__ static inline int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
-__device__ static inline int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
-__host__ __device__ static inline int64_t quotient_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
 /// Combines the values of the threads with the same y; all of them get the result.
 template <typename T, typename Combine>
 __device__ static inline T fold_across(const thread_place &at, T value, Combine combine) {
@@ -84,8 +91,8 @@ template <typename E> struct rows_of {
   int64_t step, count;
 };
 
-__host__ __device__ static inline int64_t
-place_in(const eg_head_steps &steps, int64_t batch, int64_t head, int64_t row) {
+__device__ static inline int64_t place_in(const eg_head_steps &steps, int64_t batch,
+                                          int64_t head, int64_t row) {
   return batch * steps.batch + head * steps.head + row * steps.row;
 }
 
@@ -110,23 +117,17 @@ __device__ static inline key_span seen_by(const eg_device_attention &work, int64
   if (work.window > 0) from = greater(from, at - work.window + 1);
   if (work.is_causal) to = lesser(to, at + 1);
   if (work.window > 0) to = lesser(to, at + work.window);
-  to = greater(to, 0);
+  to = greater<int64_t>(to, 0);
   return {lesser(from, to), to};
 }
 
-/// True when one of `rows` queries from `row` on may see one of `keys` keys from `key` on.
+/// True when one of `rows` queries from `row` on may see one of `keys` keys from `key`
+/// on.
 __device__ static inline bool may_see(const eg_device_attention &work, int64_t row,
                                       int64_t rows, int64_t key, int64_t keys) {
   const int64_t last = lesser(row + rows, work.rows) - 1;
   return seen_by(work, row).from < key + keys && seen_by(work, last).to > key;
 }
-
-/// A query before a tile of keys: those that it sees, counted from the tile's first key,
-/// and the place of the mask's element for the first key.
-struct sight {
-  int from, to;
-  int64_t mask;
-};
 
 /// Returns the place of a head's first element of the mask.
 __device__ static inline int64_t place_of_mask(const eg_device_attention &work,
@@ -136,13 +137,20 @@ __device__ static inline int64_t place_of_mask(const eg_device_attention &work,
   return place[1];
 }
 
+/// A query before a tile of keys: those that it sees, counted from the tile's first key,
+/// and the place of the mask's element for the first key.
+struct sight {
+  int from, to;
+  int64_t mask;
+};
+
 __device__ static inline sight look(const eg_device_attention &work, int64_t mask,
                                     int64_t row, int64_t key) {
   if (row >= work.rows) return {0, 0, 0};
   const key_span seen = seen_by(work, row);
   const int64_t most = EG_ATTENTION_FLAG_KEYS; // keys of a tile, at most
-  return {static_cast<int>(lesser(greater(seen.from - key, 0), most)),
-          static_cast<int>(lesser(greater(seen.to - key, 0), most)),
+  return {static_cast<int>(lesser(greater<int64_t>(seen.from - key, 0), most)),
+          static_cast<int>(lesser(greater<int64_t>(seen.to - key, 0), most)),
           mask + row * work.mask_row + key * work.mask_key};
 }
 
@@ -177,7 +185,7 @@ __device__ static inline T score_of(const eg_device_attention &work, const void 
 template <typename T, int SIZE, typename E>
 __device__ static inline void stage_columns(quad<T> (*to)[SIZE], const rows_of<E> &x,
                                             int rows, int64_t from, int steps) {
-  const int threads = static_cast<int>(blockDim.x), lanes = threads < 8 ? threads : 8;
+  const int threads = static_cast<int>(blockDim.x), lanes = lesser(threads, 8);
   const int lane = static_cast<int>(threadIdx.x) % lanes;
   for (int row = static_cast<int>(threadIdx.x) / lanes; row < rows;
        row += threads / lanes)
@@ -191,7 +199,7 @@ template <typename T, int SIZE, typename E>
 __device__ static inline void stage_rows(quad<T> (*to)[SIZE], const rows_of<E> &x,
                                          int64_t from, int steps, int64_t column,
                                          int64_t columns, int width) {
-  const int threads = static_cast<int>(blockDim.x), lanes = threads < 32 ? threads : 32;
+  const int threads = static_cast<int>(blockDim.x), lanes = lesser<int>(threads, WARP);
   const int lane = static_cast<int>(threadIdx.x) % lanes;
   for (int k = static_cast<int>(threadIdx.x) / lanes; k < steps; k += threads / lanes)
     for (int c = lane; c < width; c += lanes)
@@ -213,7 +221,7 @@ __device__ static inline void multiply_rows(attention_tiles<T, QUADS> &shared,
     for (int j = 0; j < QUAD; j++)
       out[i][j] = T(0);
   for (int64_t from = 0; from < count; from += STEP) {
-    const int steps = static_cast<int>(lesser(STEP, count - from));
+    const int steps = static_cast<int>(lesser<int64_t>(STEP, count - from));
     __syncthreads();
     stage_columns(shared.left, a, QUAD * at.down, from, steps);
     stage_columns(shared.right, b, QUAD * at.across, from, steps);
@@ -229,7 +237,8 @@ __device__ static inline void multiply_rows(attention_tiles<T, QUADS> &shared,
   }
 }
 
-/// A factor of a pair that contributes nothing, not even NaN; no other factor is -0.
+/// The factor of a pair that contributes nothing, not even NaN: -0, which no other factor
+/// is.
 template <typename T> __device__ static inline T no_factor() { return T(-0.0); }
 __device__ static inline bool is_no_factor(float x) {
   return x == 0.0f && copysignf(1.0f, x) < 0.0f;
@@ -241,13 +250,12 @@ __device__ static inline bool is_no_factor(double x) {
 /// Adds to `sums` the rows of x from `column` on, times the tile of factors: sums[i] +=
 /// factors[r][QUAD y + i] x[r]. SKIPS: pairs without a factor are left out.
 template <bool SKIPS, typename T, int QUADS, typename E>
-__device__ static inline void add_rows(attention_tiles<T, QUADS> &shared,
-                                       const thread_place &at, const rows_of<E> &x,
-                                       int64_t column, int64_t columns,
-                                       T (&sums)[QUAD][QUAD * QUADS]) {
+__device__ static inline void
+add_rows(attention_tiles<T, QUADS> &shared, const thread_place &at, const rows_of<E> &x,
+         int64_t column, int64_t columns, T (&sums)[QUAD][QUAD * QUADS]) {
   constexpr int STEP = attention_tiles<T, QUADS>::STEP;
   for (int64_t from = 0; from < x.count; from += STEP) {
-    const int steps = static_cast<int>(lesser(STEP, x.count - from));
+    const int steps = static_cast<int>(lesser<int64_t>(STEP, x.count - from));
     __syncthreads();
     stage_rows(shared.right, x, from, steps, column, columns, QUADS * QUAD * at.across);
     __syncthreads();
@@ -268,7 +276,7 @@ __device__ static inline void add_rows(attention_tiles<T, QUADS> &shared,
   }
 }
 
-/// Stores what a thread computed of a tile [QUAD y + i][QUAD x + j], transposed.
+/// Stores a thread's elements [QUAD y + i][QUAD x + j] of a tile, transposed.
 template <typename T, int QUADS>
 __device__ static inline void store_factors(attention_tiles<T, QUADS> &shared,
                                             const thread_place &at,
@@ -283,7 +291,7 @@ __device__ static inline void store_factors(attention_tiles<T, QUADS> &shared,
   }
 }
 
-/// Returns the column of sums[..][part * QUAD + j] of this thread.
+/// Returns the column of element n of a row of this thread's sums.
 __device__ static inline int64_t column_at(const thread_place &at, int64_t first, int n) {
   return first + (n / QUAD * at.across + at.x) * QUAD + n % QUAD;
 }
@@ -315,8 +323,16 @@ struct block_shares {
   }
 };
 
+/// Returns the threads for a tile of at most `rows` rows: a full block, or fewer warps.
+static inline int threads_for(int64_t rows) {
+  int threads = WARP;
+  while (threads < EG_BLOCK && threads / MOST_ACROSS * QUAD < rows)
+    threads *= 2;
+  return threads;
+}
+
 /// Returns the blocks for tiles of `rows`, and QUADS quads of columns a thread.
-static int64_t blocks_of(int64_t heads, int64_t rows, int64_t columns, int quads) {
+static inline int64_t blocks_of(int64_t heads, int64_t rows, int64_t columns, int quads) {
   return blocks_for(heads * quotient_up(rows, QUAD * MOST_DOWN) *
                         quotient_up(columns, quads * QUAD * MOST_ACROSS),
                     1);
