@@ -186,9 +186,36 @@ static void attention_agrees_with_the_reference(void **state) {
   }
 }
 
+/// Sums are in a fixed order, whatever order threads run in.
+static void runs_have_the_same_bits(void **state) {
+  (void)state;
+  eg_rng rng = {test_seed(32)};
+  for (size_t round = 0; round < test_rounds(6); round++) {
+    random_node r = {.rng = {eg_rng_next(&rng)}};
+    kit_tensors inputs, first, second;
+    eg_text_init(&r.text, eg_allocator_heap());
+    put_attention(&r, "float32");
+    eg_graph *graph = kit_parse("attention", eg_text_of(&r.text));
+    kit_inputs_draw(graph, &inputs);
+    test_set_variable("EG_EMULATED_SEED", "76");
+    kit_run(graph, device_name(), 1, &inputs, &first);
+    test_set_variable("EG_EMULATED_SEED", "77");
+    kit_run(graph, device_name(), 1, &inputs, &second);
+    for (uint32_t i = 0; i < first.count; i++)
+      assert_memory_equal(first.items[i].data, second.items[i].data,
+                          eg_type_bytes(&first.items[i].type));
+    kit_tensors_deinit(&inputs);
+    kit_tensors_deinit(&first);
+    kit_tensors_deinit(&second);
+    eg_graph_destroy(graph);
+    eg_text_deinit(&r.text);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(attention_agrees_with_the_reference),
+      cmocka_unit_test(runs_have_the_same_bits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
