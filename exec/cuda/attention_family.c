@@ -63,6 +63,12 @@ static egraph_status describe(const eg_cuda_builder *builder, uint32_t first,
   return EGRAPH_OK;
 }
 
+/// Returns the bytes for a flag of each EG_ATTENTION_FLAG_KEYS keys.
+static size_t flag_bytes(const eg_device_attention *work) {
+  int64_t tiles = (work->keys + EG_ATTENTION_FLAG_KEYS - 1) / EG_ATTENTION_FLAG_KEYS;
+  return (size_t)(work->batch * work->groups * tiles) * sizeof(int32_t);
+}
+
 EG_DEVICE_STAGE(run_attention, eg_device_attention, "attention kernel",
                 eg_launch_attention(work, addresses, device->stream))
 
@@ -71,15 +77,13 @@ egraph_status eg_cuda_attention(eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   eg_device_attention work;
   EG_TRY(describe(builder, 0, OPERANDS, &work));
-  int64_t tiles = (work.keys + EG_ATTENTION_FLAG_KEYS - 1) / EG_ATTENTION_FLAG_KEYS;
-  size_t flags = (size_t)(work.batch * work.groups * tiles);
   eg_device_place places[] = {
       eg_device_result(0),
       eg_device_result(1),
       eg_device_operand(EG_ATTENTION_Q),
       eg_device_operand(EG_ATTENTION_K),
       eg_device_operand(EG_ATTENTION_V),
-      eg_cuda_scratch(builder, flags * sizeof(int32_t)),
+      eg_cuda_scratch(builder, flag_bytes(&work)),
       eg_device_operand(EG_ATTENTION_MASK),
   };
   uint32_t count = sizeof places / sizeof *places;
@@ -100,7 +104,7 @@ egraph_status eg_cuda_attention_grad(eg_cuda_builder *builder) {
   int64_t flags =
       heads * ((work.rows + EG_ATTENTION_FLAG_ROWS - 1) / EG_ATTENTION_FLAG_ROWS);
   size_t numbers = eg_type_bytes(&spec->inputs[SUMS]);
-  eg_device_place places[RESULTS + OPERANDS + 3];
+  eg_device_place places[RESULTS + OPERANDS + 4];
   uint32_t count = 0;
   for (uint32_t i = 0; i < RESULTS; i++)
     places[count++] = eg_device_result(i);
@@ -109,6 +113,7 @@ egraph_status eg_cuda_attention_grad(eg_cuda_builder *builder) {
   places[count++] = eg_cuda_scratch(builder, numbers);
   places[count++] = eg_cuda_scratch(builder, numbers);
   places[count++] = eg_cuda_scratch(builder, (size_t)flags * sizeof(int32_t));
+  places[count++] = eg_cuda_scratch(builder, flag_bytes(&work));
   if (spec->input_count == OPERANDS) places[count++] = eg_device_operand(MASK);
   builder->kernel = "CUDA gradient of attention";
   return eg_cuda_add(builder, run_attention_grad, &work, sizeof work, NULL, places,

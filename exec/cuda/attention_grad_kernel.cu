@@ -20,7 +20,8 @@ template <typename T, typename E> struct grad_tensors {
   const T *logarithms;
   T *levels, *factors; // of each query; factors: 1 / the sum of its weights
   int32_t *are_spread; // of QUAD queries: 1 if one of them makes NaN of the cotangents of
-                       // values that it does not see
+                       // keys or values that it does not see
+  int32_t *are_finite; // of EG_ATTENTION_FLAG_KEYS keys: 1 if all their elements are
   const void *mask;
 };
 
@@ -30,22 +31,25 @@ template <typename T> struct query_rows {
   T level[QUAD], logarithm[QUAD];
   T total[QUAD];        // this thread's share of the sum of weights
   bool has_none[QUAD];  // it contributes nothing
-  bool is_finite[QUAD]; // all elements of its row of d are finite
+  bool is_finite[QUAD]; // all elements of its rows of q and d are finite
 };
 
-/// Sets `level` to the product of a row of d and its row of the result; false: d is not
-/// finite.
+/// Returns the product of two rows, which the threads of a row of the block share.
 template <typename T, typename E>
-__device__ static inline bool find_level(const eg_device_attention &work,
-                                         const thread_place &at, const E *d, const E *out,
-                                         T *level) {
-  T sum = T(0), zeros = T(0);
-  for (int64_t c = at.x; c < work.columns; c += at.across) {
-    const T x = widen<T>(d[c]);
-    sum += x * widen<T>(out[c]);
-    zeros += x * T(0);
-  }
-  *level = fold_across(at, sum, sum_of());
+__device__ static inline T product_of(const thread_place &at, const E *a, const E *b,
+                                      int64_t width) {
+  T sum = T(0);
+  for (int64_t c = at.x; c < width; c += at.across)
+    sum += widen<T>(a[c]) * widen<T>(b[c]);
+  return fold_across(at, sum, sum_of());
+}
+
+template <typename T, typename E>
+__device__ static inline bool is_finite(const thread_place &at, const E *x,
+                                        int64_t width) {
+  T zeros = T(0);
+  for (int64_t c = at.x; c < width; c += at.across)
+    zeros += T(0) * widen<T>(x[c]);
   return fold_across(at, zeros, sum_of()) == T(0);
 }
 
@@ -66,8 +70,10 @@ __device__ static inline void load_queries(const eg_device_attention &work,
     // All threads of a warp take part in folds.
     const int64_t r = row + QUAD * at.y + i, there = lesser(r, work.rows - 1);
     const int64_t place = place_in(work.result, batch, head, there);
-    queries.is_finite[i] =
-        find_level(work, at, in.d + place, in.out + place, &queries.level[i]);
+    const E *q = in.q + place_in(work.query, batch, head, there), *d = in.d + place;
+    const bool is_q_finite = is_finite<T>(at, q, work.depth);
+    queries.is_finite[i] = is_finite<T>(at, d, work.columns) && is_q_finite;
+    queries.level[i] = product_of<T>(at, d, in.out + place, work.columns);
     queries.logarithm[i] = in.logarithms[number * work.rows + there];
     queries.has_none[i] = r != there || has_no_weights(work, queries.logarithm[i]);
     queries.total[i] = T(0);
@@ -88,7 +94,7 @@ grad_of(const eg_device_attention &work, const void *mask, const sight &seen, in
 }
 
 /// Writes the cotangents of the thread's queries, and what the second kernel reads. The
-/// weights of a query that sees no key have the sum 0; its cotangent is 0.
+/// weights of a query that sees no key have the sum 0; its cotangent is 0, or NaN.
 template <typename T, typename E, int QUADS>
 __device__ static inline void
 end_queries(const eg_device_attention &work, const thread_place &at,
@@ -107,7 +113,8 @@ end_queries(const eg_device_attention &work, const thread_place &at,
 #pragma unroll
     for (int n = 0; n < QUAD * QUADS; n++) {
       const int64_t c = column_at(at, column, n);
-      if (c < work.depth) put(&to[c], total == T(0) ? T(0) : sums[i][n] / total);
+      const T sum = queries.has_none[i] ? T(0) : sums[i][n];
+      if (c < work.depth) put(&to[c], total == T(0) ? sum : sum / total);
     }
     if (column != 0 || at.x != 0) continue;
     in.levels[number * work.rows + r] = queries.level[i];
@@ -132,11 +139,16 @@ __global__ void __launch_bounds__(EG_BLOCK, blocks_at_once<T>)
     const int64_t batch = number / work.heads;
     const int64_t group = head / (work.heads / work.groups);
     const int64_t mask_place = place_of_mask(work, number);
+    const int32_t *are_finite =
+        in.are_finite +
+        (batch * work.groups + group) * quotient_up(work.keys, EG_ATTENTION_FLAG_KEYS);
     T sums[QUAD][QUAD * QUADS] = {};
     query_rows<T> queries;
     load_queries(work, at, in, number, row, queries);
     for (int64_t key = 0; key < work.keys; key += tile_keys) {
-      if (!may_see(work, row, tile_rows, key, tile_keys)) continue;
+      if (!may_see(work, row, tile_rows, key, tile_keys) &&
+          are_finite[key / EG_ATTENTION_FLAG_KEYS])
+        continue;
       const rows_of<E> keys =
           rows_at(in.k, work.key, batch, group, key, work.keys, tile_keys);
       T products[QUAD][QUAD], along[QUAD][QUAD];
@@ -153,7 +165,7 @@ __global__ void __launch_bounds__(EG_BLOCK, blocks_at_once<T>)
 #pragma unroll
         for (int j = 0; j < QUAD; j++) {
           const int n = QUAD * at.x + j;
-          pair_grad<T> grad = {T(0), no_factor<T>()};
+          pair_grad<T> grad = {T(0), T(0)};
           if (!queries.has_none[i] && !is_hidden(work, in.mask, seen, n))
             grad =
                 grad_of<T, E>(work, in.mask, seen, n, products[i][j],
@@ -163,14 +175,14 @@ __global__ void __launch_bounds__(EG_BLOCK, blocks_at_once<T>)
         }
       }
       store_factors(shared, at, products);
-      add_rows<true>(shared, at, keys, column, work.depth, sums);
+      add_rows<false>(shared, at, keys, column, work.depth, sums);
     }
     end_queries<T, E, QUADS>(work, at, in, number, row, column, queries, sums, out);
   }
 }
 
-/// True when one of `rows` queries from `row` on makes NaN of the cotangents of values
-/// that it does not see.
+/// True when one of `rows` queries from `row` on makes NaN of the cotangents of keys or
+/// values that it does not see.
 template <typename T, typename E>
 __device__ static inline bool is_spread(const eg_device_attention &work,
                                         const grad_tensors<T, E> &in, int64_t number,
@@ -203,7 +215,8 @@ weigh_keys(const eg_device_attention &work, const thread_place &at,
 #pragma unroll
     for (int i = 0; i < QUAD; i++) {
       const int n = QUAD * at.y + i;
-      pair_grad<T> grad = {has_none ? no_factor<T>() : unseen, no_factor<T>()};
+      pair_grad<T> grad = {has_none ? no_factor<T>() : unseen,
+                           has_none ? no_factor<T>() : T(0)};
       if (!has_none && !is_hidden(work, in.mask, seen, n))
         grad = grad_of<T, E>(work, in.mask, seen, n, products[i][j], logarithm, factor,
                              along[i][j] - level);
@@ -306,8 +319,12 @@ template <typename T, typename E> struct attention_grad_of {
         static_cast<T *>(at[9]),
         static_cast<T *>(at[10]),
         static_cast<int32_t *>(at[11]),
-        work->mask_kind == EG_MASK_NONE ? nullptr : at[12],
+        static_cast<int32_t *>(at[12]),
+        work->mask_kind == EG_MASK_NONE ? nullptr : at[13],
     };
+    const cudaError_t code =
+        find_finite<T>(work, work->key, work->depth, in.are_finite, in.k, stream);
+    if (code != cudaSuccess) return code;
     const int64_t width = QUAD * MOST_ACROSS;
     return work->depth <= width && work->columns <= width
                ? launch_grad<T, E, 1>(work, in, at, stream)

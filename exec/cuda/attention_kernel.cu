@@ -10,29 +10,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/attention_tiles.cuh"
 
-/// Finds the keys whose values are all finite: NaN and infinity times 0 are NaN.
-template <typename T, typename E>
-__global__ void finite_values_kernel(const eg_device_attention work, int32_t *flags,
-                                     const E *v) {
-  __shared__ T shared[EG_BLOCK];
-  const int threads = static_cast<int>(blockDim.x), lanes = lesser<int>(threads, WARP);
-  const int lane = static_cast<int>(threadIdx.x) % lanes;
-  const int64_t tiles = quotient_up(work.keys, EG_ATTENTION_FLAG_KEYS);
-  for (int64_t i = blockIdx.x; i < work.batch * work.groups * tiles; i += gridDim.x) {
-    const int64_t group = i / tiles;
-    const rows_of<E> values =
-        rows_at(v, work.value, group / work.groups, group % work.groups,
-                i % tiles * EG_ATTENTION_FLAG_KEYS, work.keys, EG_ATTENTION_FLAG_KEYS);
-    T zeros = T(0);
-    for (int row = static_cast<int>(threadIdx.x) / lanes; row < values.count;
-         row += threads / lanes)
-      for (int64_t c = lane; c < work.columns; c += lanes)
-        zeros += T(0) * widen<T>(values.first[row * values.step + c]);
-    zeros = fold_block(zeros, shared, sum_of());
-    if (threadIdx.x == 0) flags[i] = zeros == T(0);
-  }
-}
-
 /// The rows of a thread. Sums are relative to the largest score so far.
 template <typename T, int QUADS> struct row_sums {
   T most[QUAD];              // the largest score so far
@@ -160,17 +137,12 @@ static cudaError_t launch_tiles(const eg_device_attention *work, void *const *at
                    work->mask_kind == EG_MASK_NONE ? nullptr : at[6]);
 }
 
-/// Launches attention; flags are read only where a query does not see all keys.
 template <typename T, typename E> struct attention_of {
   static cudaError_t launch(const eg_device_attention *work, void *const *at,
                             cudaStream_t stream) {
-    const int64_t flags =
-        work->batch * work->groups * quotient_up(work->keys, EG_ATTENTION_FLAG_KEYS);
-    cudaError_t code = cudaSuccess;
-    if (work->is_causal || work->window > 0)
-      code =
-          EG_LAUNCH((finite_values_kernel<T, E>), blocks_for(flags, 1), EG_BLOCK, stream,
-                    *work, static_cast<int32_t *>(at[5]), static_cast<const E *>(at[4]));
+    const cudaError_t code =
+        find_finite<T>(work, work->value, work->columns, static_cast<int32_t *>(at[5]),
+                       static_cast<const E *>(at[4]), stream);
     if (code != cudaSuccess) return code;
     return work->columns <= QUAD * MOST_ACROSS ? launch_tiles<T, E, 1>(work, at, stream)
                                                : launch_tiles<T, E, 2>(work, at, stream);

@@ -237,8 +237,8 @@ __device__ static inline void multiply_rows(attention_tiles<T, QUADS> &shared,
   }
 }
 
-/// The factor of a pair that contributes nothing, not even NaN: -0, which no other factor
-/// is.
+/// The factor of a query that contributes nothing, not even NaN: -0, which no other
+/// factor is.
 template <typename T> __device__ static inline T no_factor() { return T(-0.0); }
 __device__ static inline bool is_no_factor(float x) {
   return x == 0.0f && copysignf(1.0f, x) < 0.0f;
@@ -248,7 +248,7 @@ __device__ static inline bool is_no_factor(double x) {
 }
 
 /// Adds to `sums` the rows of x from `column` on, times the tile of factors: sums[i] +=
-/// factors[r][QUAD y + i] x[r]. SKIPS: pairs without a factor are left out.
+/// factors[r][QUAD y + i] x[r]. SKIPS: rows without a factor are left out.
 template <bool SKIPS, typename T, int QUADS, typename E>
 __device__ static inline void
 add_rows(attention_tiles<T, QUADS> &shared, const thread_place &at, const rows_of<E> &x,
@@ -336,6 +336,44 @@ static inline int64_t blocks_of(int64_t heads, int64_t rows, int64_t columns, in
   return blocks_for(heads * quotient_up(rows, QUAD * MOST_DOWN) *
                         quotient_up(columns, quads * QUAD * MOST_ACROSS),
                     1);
+}
+
+// ---- values that are not finite ------------------------------------------------------
+
+/// Finds the tiles of keys, or of values, all of whose elements are finite: a tile that
+/// no query sees has no effect then, but NaN and infinity times 0 are NaN.
+template <typename T, typename E>
+__global__ void finite_kernel(const eg_device_attention work, const eg_head_steps steps,
+                              int64_t width, int32_t *flags, const E *x) {
+  __shared__ T shared[EG_BLOCK];
+  const int threads = static_cast<int>(blockDim.x), lanes = lesser<int>(threads, WARP);
+  const int lane = static_cast<int>(threadIdx.x) % lanes;
+  const int64_t tiles = quotient_up(work.keys, EG_ATTENTION_FLAG_KEYS);
+  for (int64_t i = blockIdx.x; i < work.batch * work.groups * tiles; i += gridDim.x) {
+    const int64_t group = i / tiles;
+    const rows_of<E> rows =
+        rows_at(x, steps, group / work.groups, group % work.groups,
+                i % tiles * EG_ATTENTION_FLAG_KEYS, work.keys, EG_ATTENTION_FLAG_KEYS);
+    T zeros = T(0);
+    for (int row = static_cast<int>(threadIdx.x) / lanes; row < rows.count;
+         row += threads / lanes)
+      for (int64_t c = lane; c < width; c += lanes)
+        zeros += T(0) * widen<T>(rows.first[row * rows.step + c]);
+    zeros = fold_block(zeros, shared, sum_of());
+    if (threadIdx.x == 0) flags[i] = zeros == T(0);
+  }
+}
+
+/// Fills the flags, where a query may not see all keys; others do not read them.
+template <typename T, typename E>
+static cudaError_t find_finite(const eg_device_attention *work,
+                               const eg_head_steps &steps, int64_t width, int32_t *flags,
+                               const E *x, cudaStream_t stream) {
+  if (!work->is_causal && work->window == 0) return cudaSuccess;
+  const int64_t count =
+      work->batch * work->groups * quotient_up(work->keys, EG_ATTENTION_FLAG_KEYS);
+  return EG_LAUNCH((finite_kernel<T, E>), blocks_for(count, 1), EG_BLOCK, stream, *work,
+                   steps, width, flags, x);
 }
 
 // ---- by element type ----------------------------------------------------------------

@@ -205,7 +205,7 @@ typedef struct eg_device_attention {
   eg_device_loop mask; // over batches and heads. Tensor 0: their number, 1: the mask
   int64_t mask_row, mask_key;
 } eg_device_attention;
-/// Keys of one flag, which is 1 where the values of these keys are finite.
+/// Keys of one flag, which is 1 where all elements of these keys, or values, are finite.
 enum { EG_ATTENTION_FLAG_KEYS = 64 };
 /// Launches attention. Addresses: result, sums, queries, keys, values, flags (scratch
 /// memory: for each batch, group and EG_ATTENTION_FLAG_KEYS keys an int32), and the mask,
@@ -216,8 +216,8 @@ cudaError_t eg_launch_attention(const eg_device_attention *work, void *const *ad
 enum { EG_ATTENTION_FLAG_ROWS = 4 };
 /// Launches the gradient of attention. Addresses: cotangents of queries, keys and values;
 /// the result's cotangent, queries, keys, values, result, sums; scratch memory: two
-/// numbers of the sums' type for each query, in two places, and for each batch, head and
-/// EG_ATTENTION_FLAG_ROWS queries an int32; the mask, if there is one.
+/// numbers of the sums' type for each query, in two places; for each batch, head and
+/// EG_ATTENTION_FLAG_ROWS queries an int32; flags as above, of keys; the mask, if any.
 cudaError_t eg_launch_attention_grad(const eg_device_attention *work,
                                      void *const *addresses, cudaStream_t stream);
 
