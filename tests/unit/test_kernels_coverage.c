@@ -151,6 +151,8 @@ static const sample samples[] = {
     {EG_OP_ATTENTION_GRAD,
      "rows_first 1",
      {"*[3,2,4]", "*[3,2,4]", "*[5,1,4]", "*[5,1,4]", "*[3,2,4]", "+[2,3]"}},
+    {EG_OP_ROPE, "interleaved 1", {"*[2,3,7]", "*[3,2]", "*[3,2]"}},
+    {EG_OP_ROPE, "per_element 1", {"*[2,3,7]", "*[3,4]", "*[3,4]"}},
     {EG_OP_ADAM_UPDATE,
      "epsilon 1; weight_decay 0.25",
      {"*[2,3]", "*[2,3]", "*[2,3]", "*[2,3]", "float64[]", "float64[]"}},

@@ -348,6 +348,30 @@ LAYER_MAKER(attention_operands) {
                            scores.rank - 1, scores.dims);
 }
 
+/// Draws x, and tables for some of its pairs, without some of its leading dimensions.
+LAYER_MAKER(rope_operands) {
+  eg_type x = {.dtype = float_of(choice),
+               .rank = 3 + (uint32_t)eg_verify_below(choice, 3)};
+  for (uint32_t dim = 0; dim < x.rank; dim++)
+    x.dims[dim] = some(choice);
+  if (first == NULL && eg_verify_chance(choice, 50)) x.dims[x.rank - 1] *= 2;
+  if (first != NULL && first->rank > 2) x = *first;
+  bool is_rows_first = literal(term, "rows_first", eg_verify_below(choice, 2)) != 0;
+  int64_t each = literal(term, "per_element", eg_verify_below(choice, 2)) != 0 ? 2 : 1;
+  int64_t pairs = x.dims[x.rank - 1] / 2;
+  if (eg_verify_chance(choice, 40)) pairs = eg_verify_below(choice, (uint32_t)pairs + 1);
+  out[0] = x;
+  for (uint32_t i = 1; i < 3; i++) {
+    uint32_t left = eg_verify_below(choice, x.rank - 2);
+    eg_type *table = &out[i];
+    *table = eg_type_of(x.dtype, left + 2, x.dims + (x.rank - 3 - left));
+    for (uint32_t dim = 0; dim < left; dim++)
+      if (eg_verify_chance(choice, 30)) table->dims[dim] = 1;
+    table->dims[left] = x.dims[x.rank - (is_rows_first ? 3 : 2)];
+    table->dims[left + 1] = each * pairs;
+  }
+}
+
 // ---- by operator ----------------------------------------------------------------------
 
 /// When operands of a node are drawn together. MADE: if an operand is computed; EQUATION:
@@ -361,6 +385,7 @@ static const struct {
                          [EG_OP_EINSUM] = {einsum_operands, EQUATION},
                          [EG_OP_ATTENTION] = {attention_operands, ALWAYS},
                          [EG_OP_ATTENTION_GRAD] = {attention_operands, ALWAYS},
+                         [EG_OP_ROPE] = {rope_operands, ALWAYS},
                          [EG_OP_RNN] = {recurrent_operands, ALWAYS},
                          [EG_OP_GRU] = {recurrent_operands, ALWAYS},
                          [EG_OP_LSTM] = {recurrent_operands, ALWAYS},
