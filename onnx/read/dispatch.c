@@ -23,9 +23,20 @@ static const onnx_row rows[] = {
 #include "onnx/read/formulas.def"
 };
 
-static const onnx_row *find_row(const char *name) {
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-    if (strcmp(rows[i].name, name) == 0) return &rows[i];
+static const onnx_row microsoft_rows[] = {
+#define EG_MICROSOFT(NAME, FUNCTION, OP, ATTRS)                                          \
+  {NAME, eg_onnx_import_##FUNCTION, EG_OP_##OP, ATTRS},
+#include "onnx/read/ops.def"
+};
+
+/// Finds the row of a node's operator in the table of its domain; NULL: there is none.
+static const onnx_row *find_row(const Onnx__NodeProto *node) {
+  bool is_standard = eg_onnx_is_standard(node->domain);
+  const onnx_row *table = is_standard ? rows : microsoft_rows;
+  size_t count = is_standard ? sizeof rows / sizeof *rows
+                             : sizeof microsoft_rows / sizeof *microsoft_rows;
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(table[i].name, node->op_type) == 0) return &table[i];
   return NULL;
 }
 
@@ -41,31 +52,58 @@ static bool op_of_onnx(const char *name, eg_op *out) {
 /// Importers that accept operands with open sizes (ops/size.h): they compute with an open
 /// size only by eg_size_*, or decline the node. Other importers need numbers.
 static const eg_onnx_importer takes_open[] = {
-    eg_onnx_import_conv,          eg_onnx_import_conv_transpose,
-    eg_onnx_import_max_pool,      eg_onnx_import_average_pool,
-    eg_onnx_import_batch_norm,    eg_onnx_import_layer_norm,
-    eg_onnx_import_rms_norm,      eg_onnx_import_group_norm,
-    eg_onnx_import_chain,         eg_onnx_import_mean,
-    eg_onnx_import_clip,          eg_onnx_import_cast,
-    eg_onnx_import_cast_like,     eg_onnx_import_dropout,
-    eg_onnx_import_mod,           eg_onnx_import_softmax,
-    eg_onnx_import_reduce,        eg_onnx_import_reduce_l1,
-    eg_onnx_import_reduce_l2,     eg_onnx_import_reduce_sum_square,
-    eg_onnx_import_top_k,         eg_onnx_import_reduce_log_sum,
-    eg_onnx_import_cum_sum,       eg_onnx_import_log_sum_exp,
-    eg_onnx_import_einsum,        eg_onnx_import_trilu,
-    eg_onnx_import_constant,      eg_onnx_import_fill,
-    eg_onnx_import_shape,         eg_onnx_import_size,
-    eg_onnx_import_reshape,       eg_onnx_import_squeeze,
-    eg_onnx_import_unsqueeze,     eg_onnx_import_flatten,
-    eg_onnx_import_transpose,     eg_onnx_import_split,
-    eg_onnx_import_slice,         eg_onnx_import_pad,
-    eg_onnx_import_expand,        eg_onnx_import_tile,
-    eg_onnx_import_resize,        eg_onnx_import_depth_to_space,
-    eg_onnx_import_upsample,      eg_onnx_import_space_to_depth,
-    eg_onnx_import_same,          eg_onnx_import_formula,
-    eg_onnx_import_quantize,      eg_onnx_import_dequantize,
-    eg_onnx_import_mean_variance, eg_onnx_import_gelu,
+    eg_onnx_import_conv,
+    eg_onnx_import_conv_transpose,
+    eg_onnx_import_max_pool,
+    eg_onnx_import_average_pool,
+    eg_onnx_import_batch_norm,
+    eg_onnx_import_layer_norm,
+    eg_onnx_import_rms_norm,
+    eg_onnx_import_group_norm,
+    eg_onnx_import_chain,
+    eg_onnx_import_mean,
+    eg_onnx_import_clip,
+    eg_onnx_import_cast,
+    eg_onnx_import_cast_like,
+    eg_onnx_import_dropout,
+    eg_onnx_import_mod,
+    eg_onnx_import_softmax,
+    eg_onnx_import_reduce,
+    eg_onnx_import_reduce_l1,
+    eg_onnx_import_reduce_l2,
+    eg_onnx_import_reduce_sum_square,
+    eg_onnx_import_top_k,
+    eg_onnx_import_reduce_log_sum,
+    eg_onnx_import_cum_sum,
+    eg_onnx_import_log_sum_exp,
+    eg_onnx_import_einsum,
+    eg_onnx_import_trilu,
+    eg_onnx_import_constant,
+    eg_onnx_import_fill,
+    eg_onnx_import_shape,
+    eg_onnx_import_size,
+    eg_onnx_import_reshape,
+    eg_onnx_import_squeeze,
+    eg_onnx_import_unsqueeze,
+    eg_onnx_import_flatten,
+    eg_onnx_import_transpose,
+    eg_onnx_import_split,
+    eg_onnx_import_slice,
+    eg_onnx_import_pad,
+    eg_onnx_import_expand,
+    eg_onnx_import_tile,
+    eg_onnx_import_resize,
+    eg_onnx_import_depth_to_space,
+    eg_onnx_import_upsample,
+    eg_onnx_import_space_to_depth,
+    eg_onnx_import_same,
+    eg_onnx_import_formula,
+    eg_onnx_import_quantize,
+    eg_onnx_import_dequantize,
+    eg_onnx_import_mean_variance,
+    eg_onnx_import_gelu,
+    eg_onnx_import_rotary_embedding,
+    eg_onnx_import_microsoft_rotary,
 };
 
 static egraph_status check_takes_open(const eg_onnx_call *call,
@@ -77,10 +115,11 @@ static egraph_status check_takes_open(const eg_onnx_call *call,
 }
 
 egraph_status eg_onnx_import_node(const eg_onnx_call *call) {
-  const onnx_row *row = find_row(call->node->op_type);
+  const onnx_row *row = find_row(call->node);
   eg_onnx_call inner = *call;
   if (row == NULL) {
-    if (!op_of_onnx(call->node->op_type, &inner.op))
+    if (!eg_onnx_is_standard(call->node->domain) ||
+        !op_of_onnx(call->node->op_type, &inner.op))
       return eg_onnx_decline("the operator is not in the table");
     return eg_onnx_import_same(&inner);
   }

@@ -205,14 +205,15 @@ static bool is_as_known(const eg_onnx_call *call) {
          eg_onnx_sets_have(eg_onnx_sets_of(call->node->op_type, KNOWN_OPSET), opset);
 }
 
-/// Imports a node of the standard domain. If that fails, as for a node that is valid
-/// only at some sizes of open dimensions, removes the conditions on sizes that its
-/// importer noted.
-static egraph_status import_standard(const eg_onnx_call *call) {
+/// Imports a node of the standard domain or of ONNX Runtime's. If that fails, as for a
+/// node that is valid only at some sizes of open dimensions, removes the conditions on
+/// sizes that its importer noted.
+static egraph_status import_known(const eg_onnx_call *call) {
   eg_open_sizes *sizes = call->reader->options.sizes;
   uint32_t facts = sizes != NULL ? eg_open_sizes_fact_count(sizes) : 0;
   bool done = false;
-  if (sizes != NULL) EG_TRY(eg_onnx_compute_sizes(call, &done));
+  if (sizes != NULL && eg_onnx_is_standard(call->node->domain))
+    EG_TRY(eg_onnx_compute_sizes(call, &done));
   egraph_status status = done ? EGRAPH_OK : eg_onnx_import_node(call);
   if (status == EGRAPH_OK || status == EGRAPH_E_MEMORY || sizes == NULL) return status;
   eg_open_sizes_forget_facts(sizes, facts);
@@ -227,8 +228,9 @@ static egraph_status import_operator(const eg_onnx_call *call) {
   uint32_t nodes = eg_graph_node_count(r->graph);
   bool known = is_typed(call);
   egraph_status status = EGRAPH_E_UNSUPPORTED;
-  if (known && eg_onnx_is_standard(domain) && is_as_known(call))
-    status = import_standard(call);
+  bool is_microsoft = domain != NULL && strcmp(domain, "com.microsoft") == 0;
+  if (known && (is_microsoft || (eg_onnx_is_standard(domain) && is_as_known(call))))
+    status = import_known(call);
   if (known && strcmp(domain, EG_ONNX_DOMAIN) == 0)
     status = eg_onnx_import_own(call, NULL);
   if (status == EGRAPH_E_UNSUPPORTED && eg_onnx_is_standard(domain))

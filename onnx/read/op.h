@@ -14,6 +14,7 @@ typedef egraph_status (*eg_onnx_importer)(const eg_onnx_call *call);
 
 #define EG_ONNX(NAME, FUNCTION, OP, ATTRS)                                               \
   egraph_status eg_onnx_import_##FUNCTION(const eg_onnx_call *call);
+#define EG_MICROSOFT EG_ONNX
 #include "onnx/read/ops.def"
 /// Imports a node of formulas.def, by its formula.
 egraph_status eg_onnx_import_formula(const eg_onnx_call *call);

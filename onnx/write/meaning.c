@@ -432,6 +432,7 @@ static egraph_status mean_nothing(eg_onnx_body *body, const eg_onnx_item *item) 
   X(CONV_TRANSPOSE, mean_conv_transpose)                                                 \
   X(MATMUL, mean_matmul)                                                                 \
   X(ATTENTION, eg_onnx_mean_attention)                                                   \
+  X(ROPE, eg_onnx_mean_rope)                                                             \
   X(RMS_NORM, mean_rms_norm)                                                             \
   X(GROUP_NORM, mean_group_norm)                                                         \
   X(ENLARGE, mean_enlarge)                                                               \
@@ -485,6 +486,7 @@ bool eg_onnx_needs_function(const eg_onnx_item *item, int64_t opset) {
   if (writer == NULL) return false;
   if (op == EG_OP_CONV || op == EG_OP_CONV_TRANSPOSE || op == EG_OP_MATMUL)
     return !is_plain_contraction(item);
+  if (op == EG_OP_ROPE) return !eg_onnx_is_rotary(item, opset);
   if (writer == mean_nothing) return item->attrs->slots[0].ints.len == 0;
   return true;
 }

@@ -200,6 +200,11 @@ bool eg_onnx_needs_function(const eg_onnx_item *item, int64_t opset);
 egraph_status eg_onnx_write_meaning(eg_onnx_body *body, const eg_onnx_item *item);
 /// The same for attention. (write/meaning_attention.c)
 egraph_status eg_onnx_mean_attention(eg_onnx_body *body, const eg_onnx_item *item);
+/// True when rope is RotaryEmbedding in this set; else it is written as its meaning.
+/// (write/rope.c)
+bool eg_onnx_is_rotary(const eg_onnx_item *item, int64_t opset);
+egraph_status eg_onnx_write_rope(eg_onnx_body *body, const eg_onnx_item *item);
+egraph_status eg_onnx_mean_rope(eg_onnx_body *body, const eg_onnx_item *item);
 
 /// Changes a complete model so that it computes its open sizes. Fails with
 /// EGRAPH_E_UNSUPPORTED, and the name, if a size is open that ONNX needs as a

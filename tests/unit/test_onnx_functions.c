@@ -267,6 +267,26 @@ static void attention_means_what_it_says(void **state) {
                  TYPES("float32[2,4,3]", "float32[1,7,3]", "float32[1,7,2]"));
 }
 
+static void rope_means_what_it_says(void **state) {
+  (void)state;
+  check_operator("(rope x0 x1 x2)",
+                 TYPES("float32[2,4,5,6]", "float32[5,3]", "float32[2,5,3]"));
+  check_operator("(rope :interleaved 1 x0 x1 x2)",
+                 TYPES("float32[2,4,5,7]", "float32[1,5,2]", "float32[5,2]"));
+  check_operator("(rope :rows_first 1 x0 x1 x2)",
+                 TYPES("float32[2,5,4,7]", "float32[1,5,2]", "float32[5,2]"));
+  check_operator("(rope :interleaved 1 :rows_first 1 x0 x1 x2)",
+                 TYPES("float32[5,4,6]", "float32[5,3]", "float32[5,3]"));
+  check_operator("(rope :per_element 1 x0 x1 x2)",
+                 TYPES("float32[2,4,5,7]", "float32[1,5,6]", "float32[5,6]"));
+  check_operator("(rope :per_element 1 :interleaved 1 x0 x1 x2)",
+                 TYPES("float32[2,4,5,6]", "float32[2,5,6]", "float32[5,6]"));
+  check_operator("(rope :per_element 1 :interleaved 1 :rows_first 1 x0 x1 x2)",
+                 TYPES("float32[5,4,7]", "float32[5,4]", "float32[5,4]"));
+  check_operator("(rope :rows_first 1 x0 x1 x2)",
+                 TYPES("float64[3,2,5,4,6]", "float64[2,5,3]", "float64[3,1,5,3]"));
+}
+
 static void normalizations_mean_what_they_say(void **state) {
   (void)state;
   check_operator("(rms-normalization :axis 1 :epsilon 0.125 x0 x1)",
@@ -320,6 +340,7 @@ int main(void) {
       cmocka_unit_test(unary_operators_mean_what_they_say),
       cmocka_unit_test(reciprocal_roots_mean_what_they_say),
       cmocka_unit_test(attention_means_what_it_says),
+      cmocka_unit_test(rope_means_what_it_says),
       cmocka_unit_test(normalizations_mean_what_they_say),
       cmocka_unit_test(weight_transformations_mean_what_they_say),
       cmocka_unit_test(operators_in_all_cases_mean_what_they_say),
