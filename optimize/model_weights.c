@@ -64,7 +64,7 @@ egraph_status eg_model_prepare(const eg_graph *model, const eg_parameter_wish *w
   EG_TRY(keep_parameters(&f, model, wish));
   if (wish != NULL) {
     EG_TRY(eg_parameters_names(model, f.of, names));
-    EG_TRY(eg_recognize_attention(model, rules, math, f.kept, &found));
+    EG_TRY(eg_recognize(model, rules, math, f.kept, &found));
   }
   *out_recognized = found != NULL;
   if (found == NULL) return fold_weights(model, f.kept, out);

@@ -68,6 +68,33 @@ class Block(nn.Module):
         return x + self.down(functional.gelu(self.up(self.between(x)))), k, v
 
 
+class Rotary(nn.Module):
+    """Causal attention on rotated queries and keys: pairs are halves of a row, or neighbours in a part of it."""
+
+    def __init__(self, width=32, heads=4, neighbours=False):
+        super().__init__()
+        self.heads, self.neighbours, self.rotated = heads, neighbours, width // heads // (2 if neighbours else 1)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def rotate(self, x, cos, sin):
+        rest, x = x[..., self.rotated:], x[..., :self.rotated]
+        if self.neighbours:
+            turned = torch.stack([-x[..., 1::2], x[..., ::2]], -1).reshape(x.shape)
+        else:
+            turned = torch.cat([-x[..., self.rotated // 2:], x[..., :self.rotated // 2]], -1)
+        y = x * cos + turned * sin
+        return torch.cat([y, rest], -1) if self.neighbours else y
+
+    def forward(self, x):
+        n, length, width = x.shape
+        angles = torch.arange(length)[:, None] * 0.1 ** torch.arange(self.rotated // 2)
+        angles = angles.repeat_interleave(2, 1) if self.neighbours else torch.cat([angles, angles], -1)
+        q, k, v = (p.reshape(n, length, self.heads, -1).transpose(1, 2) for p in self.qkv(x).chunk(3, -1))
+        q, k = (self.rotate(y, angles.cos(), angles.sin()) for y in (q, k))
+        y = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.out(y.transpose(1, 2).reshape(n, length, width))
+
+
 class Recurrent(nn.Module):
     def __init__(self):
         super().__init__()
@@ -162,6 +189,8 @@ CASES = {
     "pyramid": (Pyramid, [(2, 3, 16, 21)], [IMAGE], None),
     "block": (Block, [(2, 3, 32), (2, 4, 5, 8), (2, 4, 5, 8)],
               [{0: "n", 1: "l"}, {0: "n", 2: "t"}, {0: "n", 2: "t"}], None),
+    "rotary": (Rotary, [(2, 7, 32)], [{0: "n"}], None),
+    "rotary neighbours": (lambda: Rotary(neighbours=True), [(2, 7, 32)], [{0: "n"}], None),
     "recurrent": (Recurrent, [(3, 7, 8)], [{0: "n", 1: "l"}], None),
     "detector": (Detector, [(2, 3, 16, 21)], [IMAGE], None),
     "windows": (Windows, [(2, 3, 16, 16)], [{0: "n"}], None),
@@ -276,6 +305,9 @@ def main():
             allowed = ALLOWED if how is None else STEP
             found = compare("model.onnx", inputs, symbols, how is not None)
             is_good = max(found) <= allowed
+            if name.startswith("rotary") and [n.op_type for n in onnx.load("optimized.onnx").graph.node
+                                              if n.op_type.startswith("rope")] == []:
+                sys.exit(f"{name}: rope is not found")
             bad += not is_good
             print(f"{name}, {'torch.export' if dynamo else 'TorchScript'}: optimized {found[0]:.1g}, run {found[1]:.1g}, "
                   f"planned {found[2]:.1g} of {allowed:.1g}{'' if is_good else ': DIFFERENT'}", flush=True)

@@ -21,17 +21,32 @@ static const uint64_t MOST_WORK = 4000000000; // steps (base/work.h): some secon
 
 // ---- rules ----------------------------------------------------------------------------
 
-static bool mentions_attention(const eg_rule *rule) {
+/// The operators that are found, and the nodes that they replace.
+static const struct {
+  eg_op made, node;
+} found_at[] = {{EG_OP_ATTENTION, EG_OP_MATMUL},
+                {EG_OP_ATTENTION, EG_OP_TRANSPOSE},
+                {EG_OP_ROPE, EG_OP_ADD},
+                {EG_OP_ROPE, EG_OP_CONCAT}};
+
+static bool is_found(uint32_t op) {
+  for (size_t i = 0; i < sizeof found_at / sizeof *found_at; i++)
+    if (found_at[i].made == op) return true;
+  return false;
+}
+
+static bool mentions_found(const eg_rule *rule) {
   for (uint32_t t = 0; t < rule->term_count; t++)
-    if (!rule->terms[t].is_var && rule->terms[t].op == EG_OP_ATTENTION) return true;
+    if (!rule->terms[t].is_var && is_found(rule->terms[t].op)) return true;
   return false;
 }
 
 /// True for a rule of few operators that changes the order of operands, turns a quotient
-/// by a number into a product, or transposes.
-static bool prepares_attention(const eg_rule *rule) {
-  static const eg_op known[] = {EG_OP_ADD,  EG_OP_MUL,       EG_OP_DIV,
-                                EG_OP_FILL, EG_OP_TRANSPOSE, EG_OP_MATMUL};
+/// by a number into a product, transposes or reshapes.
+static bool prepares(const eg_rule *rule) {
+  static const eg_op known[] = {EG_OP_ADD,     EG_OP_MUL,       EG_OP_DIV,
+                                EG_OP_FILL,    EG_OP_TRANSPOSE, EG_OP_MATMUL,
+                                EG_OP_RESHAPE, EG_OP_UNSQUEEZE};
   for (uint32_t t = 0; t < rule->term_count; t++) {
     bool is_known = rule->terms[t].is_var;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -43,12 +58,12 @@ static bool prepares_attention(const eg_rule *rule) {
 
 static bool is_used(void *user, uint32_t rule) {
   const eg_rule *of = eg_rules_at(user, rule);
-  return mentions_attention(of) || prepares_attention(of);
+  return mentions_found(of) || prepares(of);
 }
 
-static bool makes_attention(const eg_rules *rules) {
+static bool has_rule(const eg_rules *rules) {
   for (uint32_t r = 0; r < eg_rules_count(rules); r++)
-    if (eg_rules_at(rules, r)->enabled && mentions_attention(eg_rules_at(rules, r)))
+    if (eg_rules_at(rules, r)->enabled && mentions_found(eg_rules_at(rules, r)))
       return true;
   return false;
 }
@@ -96,8 +111,22 @@ static egraph_status fresh_name(recognizer *r, const char **out) {
   return EGRAPH_OK;
 }
 
-static bool moves(eg_op op) {
-  return op == EG_OP_TRANSPOSE || op == EG_OP_RESHAPE || op == EG_OP_NOT;
+static bool may_be_added(eg_op op) {
+  return op == EG_OP_TRANSPOSE || op == EG_OP_RESHAPE || op == EG_OP_NOT ||
+         op == EG_OP_ROPE;
+}
+
+static egraph_status reach(recognizer *r, eg_class class, uint32_t steps, eg_value *out);
+
+/// Finds or makes the operands of a term; *out_all is false when one cannot be reached.
+static egraph_status reach_operands(recognizer *r, const eg_term *term, uint32_t steps,
+                                    eg_value *out, bool *out_all) {
+  *out_all = true;
+  for (uint32_t i = 0; i < term->arity && *out_all; i++) {
+    EG_TRY(reach(r, term->children[i], steps, &out[i]));
+    *out_all = out[i].id != EG_VALUE_NONE.id;
+  }
+  return EGRAPH_OK;
 }
 
 /// Finds or makes a value of a class, by at most `steps` further operators. *out is
@@ -109,21 +138,22 @@ static egraph_status reach(recognizer *r, eg_class class, uint32_t steps, eg_val
   const eg_node *nodes = eg_engine_class_nodes(r->engine, class, &count);
   for (uint32_t i = 0; i < count; i++) {
     eg_term term = eg_engine_term(r->engine, nodes[i]);
-    eg_value operand;
+    eg_value operands[MOST_OPERANDS];
     const char *name;
-    if (!moves((eg_op)term.op)) continue;
-    EG_TRY(reach(r, term.children[0], steps - 1, &operand));
-    if (operand.id == EG_VALUE_NONE.id) continue;
+    bool all;
+    if (!may_be_added((eg_op)term.op)) continue;
+    EG_TRY(reach_operands(r, &term, steps - 1, operands, &all));
+    if (!all) continue;
     EG_TRY(fresh_name(r, &name));
     return eg_graph_add_node(r->out, NULL,
-                             eg_tensor_egraph_attrs_at(r->egraph, term.payload), &operand,
-                             1, &name, out);
+                             eg_tensor_egraph_attrs_at(r->egraph, term.payload), operands,
+                             term.arity, &name, out);
   }
   return EGRAPH_OK;
 }
 
 /// Returns the bytes of the operands: the fewest where heads share keys and positions
-/// replace a mask.
+/// replace a mask, or where a whole row is rotated.
 static double operand_bytes(const recognizer *r, const eg_term *term) {
   double bytes = 0;
   for (uint32_t i = 0; i < term->arity; i++)
@@ -132,30 +162,41 @@ static double operand_bytes(const recognizer *r, const eg_term *term) {
   return bytes;
 }
 
-/// Finds the attention of which a class is the output, with the fewest bytes.
-static bool find_attention(const recognizer *r, eg_class class, eg_term *out) {
-  uint32_t count, parts;
-  double fewest = 0;
-  bool found = false;
+/// A search for the operator with the fewest bytes that makes a value.
+typedef struct finding {
+  eg_op op;
+  bool done;
+  double bytes;
+  eg_term term;
+} finding;
+
+static void find_in(const recognizer *r, eg_class class, finding *f) {
+  uint32_t count;
+  const eg_node *nodes = eg_engine_class_nodes(r->engine, class, &count);
+  for (uint32_t i = 0; i < count; i++) {
+    eg_term term = eg_engine_term(r->engine, nodes[i]);
+    if (term.op != f->op) continue;
+    double bytes = operand_bytes(r, &term);
+    if (f->done && bytes >= f->bytes) continue;
+    *f = (finding){.op = f->op, .done = true, .bytes = bytes, .term = term};
+  }
+}
+
+/// Finds the operator of which a class is the only or the first result.
+static void find_operator(const recognizer *r, eg_class class, finding *f) {
+  uint32_t parts;
+  if (f->op == EG_OP_ROPE) {
+    find_in(r, class, f);
+    return;
+  }
   const eg_node *nodes = eg_engine_class_nodes(r->engine, class, &parts);
   for (uint32_t p = 0; p < parts; p++) {
     eg_term part = eg_engine_term(r->engine, nodes[p]);
-    if (part.op != EG_OP_PART ||
+    if (part.op == EG_OP_PART &&
         eg_attr_at(eg_tensor_egraph_attrs_at(r->egraph, part.payload), EG_A_PART_INDEX)
-                ->i != 0)
-      continue;
-    const eg_node *made = eg_engine_class_nodes(r->engine, part.children[0], &count);
-    for (uint32_t i = 0; i < count; i++) {
-      eg_term term = eg_engine_term(r->engine, made[i]);
-      if (term.op != EG_OP_ATTENTION) break;
-      double bytes = operand_bytes(r, &term);
-      if (found && bytes >= fewest) continue;
-      found = true;
-      fewest = bytes;
-      *out = term;
-    }
+                ->i == 0)
+      find_in(r, part.children[0], f);
   }
-  return found;
 }
 
 /// True when a mask is added that is computed from trained weights: its gradient needs a
@@ -175,31 +216,38 @@ static bool has_trained_mask(const recognizer *r, const eg_term *term) {
   return false;
 }
 
-/// Adds attention in place of a node; *out_done is false when it is copied as it is. A
-/// transpose after attention makes way for attention on rows before heads; attention on
-/// heads before rows, which the product became, is pruned.
-static egraph_status replace(recognizer *r, const eg_graph_node_info *node,
-                             bool *out_done) {
-  eg_term term;
+/// Adds the operator in place of a node; *out_done is false when none is found.
+static egraph_status replace_by(recognizer *r, const eg_graph_node_info *node, eg_op op,
+                                bool *out_done) {
+  finding f = {.op = op};
   eg_value operands[MOST_OPERANDS], results[2];
-  *out_done = false;
-  if (r->egraph == NULL ||
-      (node->attrs->op != EG_OP_MATMUL && node->attrs->op != EG_OP_TRANSPOSE))
+  bool all;
+  find_operator(r, eg_tensor_egraph_value_class(r->egraph, node->results[0]), &f);
+  if (!f.done || (op == EG_OP_ATTENTION && has_trained_mask(r, &f.term)))
     return EGRAPH_OK;
-  eg_class class = eg_tensor_egraph_value_class(r->egraph, node->results[0]);
-  if (!find_attention(r, class, &term) || has_trained_mask(r, &term)) return EGRAPH_OK;
-  for (uint32_t i = 0; i < term.arity; i++) {
-    EG_TRY(reach(r, term.children[i], MOST_STEPS, &operands[i]));
-    if (operands[i].id == EG_VALUE_NONE.id) return EGRAPH_OK;
-  }
+  EG_TRY(reach_operands(r, &f.term, MOST_STEPS, operands, &all));
+  if (!all) return EGRAPH_OK;
   const char *names[2] = {eg_graph_value(r->graph, node->results[0])->name};
   EG_TRY(fresh_name(r, &names[1]));
   EG_TRY(eg_graph_add_node(r->out, NULL,
-                           eg_tensor_egraph_attrs_at(r->egraph, term.payload), operands,
-                           term.arity, names, results));
+                           eg_tensor_egraph_attrs_at(r->egraph, f.term.payload), operands,
+                           f.term.arity, names, results));
   r->map[node->results[0].id] = results[0];
   r->found++;
   *out_done = true;
+  return EGRAPH_OK;
+}
+
+/// Replaces a node where an operator is found; *out_done is false when it is copied as it
+/// is. A transpose after attention makes way for attention on rows before heads;
+/// attention on heads before rows, which the product became, is pruned.
+static egraph_status replace(recognizer *r, const eg_graph_node_info *node,
+                             bool *out_done) {
+  *out_done = false;
+  if (r->egraph == NULL) return EGRAPH_OK;
+  for (size_t i = 0; i < sizeof found_at / sizeof *found_at && !*out_done; i++)
+    if (node->attrs->op == found_at[i].node)
+      EG_TRY(replace_by(r, node, found_at[i].made, out_done));
   return EGRAPH_OK;
 }
 
@@ -300,11 +348,11 @@ static egraph_status flag_trained(eg_arena *arena, const eg_graph *graph,
   return EGRAPH_OK;
 }
 
-egraph_status eg_recognize_attention(const eg_graph *graph, const eg_rules *rules,
-                                     egraph_math math, const bool *kept, eg_graph **out) {
+egraph_status eg_recognize(const eg_graph *graph, const eg_rules *rules, egraph_math math,
+                           const bool *kept, eg_graph **out) {
   egraph_allocator alloc = eg_graph_allocator(graph);
   *out = NULL;
-  if (rules == NULL || !makes_attention(rules)) return EGRAPH_OK;
+  if (rules == NULL || !has_rule(rules)) return EGRAPH_OK;
   EG_LOCAL(eg_arena, arena, alloc);
   EG_HELD(eg_graph, bare);
   EG_HELD(eg_graph, copy);
