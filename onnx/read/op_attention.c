@@ -1,12 +1,14 @@
 // Import of attention and related operators of language models: rotary embedding, causal
-// convolution with a state, linear attention. Known positions become constants, and so
-// does a causal mask.
+// convolution with a state, linear attention. Attention becomes the operator of that
+// name; it becomes products and softmax where its scores are a result, or where the
+// softmax has a precision below that of the operands. Known positions become constants.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "onnx/read/build.h"
+#include "ops/attention.h"
 
 // Reshapes [batch, length, heads * size] to [batch, heads, length, size]. Returns a
 // tensor with four dimensions as it is.
@@ -49,6 +51,8 @@ typedef struct attention {
   double scale, softcap;
   int64_t length, keys, past; // numbers of positions: queries, all keys, past keys
   eg_ref mask, valid;         // operands: added scores or bool; number of valid keys
+  bool has_window;            // positions are attributes of the operator: `window`
+  int64_t window;
 } attention;
 
 enum { AFTER_PRODUCT, AFTER_SOFTCAP, AFTER_MASK, AFTER_SOFTMAX };
@@ -98,17 +102,22 @@ static eg_ref bias_of(eg_onnx_builder *write, eg_ref allowed) {
   return EG_FORMULA(&write->b, "(where a 0 n)", "an", allowed, never);
 }
 
+// Gives a mask for the first keys a mark for the keys beyond it.
+static eg_ref whole_mask(eg_onnx_builder *write, const attention *a, eg_ref mask,
+                         double mark) {
+  eg_type rest = *eg_build_type(&write->b, mask);
+  if (rest.rank == 0 || rest.dims[rest.rank - 1] >= a->keys) return mask;
+  rest.dims[rest.rank - 1] = a->keys - rest.dims[rest.rank - 1];
+  eg_ref marks = eg_build_fill(&write->b, &rest, mark);
+  return eg_onnx_concat(write, mask, marks, (int64_t)rest.rank - 1);
+}
+
 // Emits the mask as scores to add for all keys: keys beyond the mask get minus infinity.
 static eg_ref mask_scores(eg_onnx_builder *write, const attention *a) {
-  eg_ref mask = a->mask;
-  eg_type type = *eg_build_type(&write->b, mask);
-  mask = type.dtype == EGRAPH_BOOL ? bias_of(write, mask)
-                                   : eg_build_cast(&write->b, mask, write->b.dtype);
-  if (type.rank == 0 || type.dims[type.rank - 1] >= a->keys) return mask;
-  type.dims[type.rank - 1] = a->keys - type.dims[type.rank - 1];
-  type.dtype = write->b.dtype;
-  eg_ref rest = eg_build_fill(&write->b, &type, -INFINITY);
-  return eg_onnx_concat(write, mask, rest, (int64_t)type.rank - 1);
+  bool is_bool = eg_build_type(&write->b, a->mask)->dtype == EGRAPH_BOOL;
+  eg_ref mask = is_bool ? bias_of(write, a->mask)
+                        : eg_build_cast(&write->b, a->mask, write->b.dtype);
+  return whole_mask(write, a, mask, -INFINITY);
 }
 
 static eg_ref both(eg_builder *b, eg_ref x, eg_ref y) {
@@ -149,6 +158,24 @@ static eg_ref allowed_keys(eg_onnx_builder *write, const attention *a) {
   return allowed;
 }
 
+// Emits the scores to add: the mask, and minus infinity by position; EG_REF_NONE: none.
+static eg_ref bias_of_all(eg_onnx_builder *write, const attention *a) {
+  eg_ref bias = eg_ref_exists(a->mask) ? mask_scores(write, a) : EG_REF_NONE;
+  eg_ref allowed = allowed_keys(write, a);
+  if (!eg_ref_exists(allowed)) return bias;
+  allowed = bias_of(write, allowed);
+  return eg_ref_exists(bias) ? EG_BUILD(&write->b, EG_OP_ADD, bias, allowed) : allowed;
+}
+
+// Emits which queries may see no key [.., 1].
+static eg_ref blind_queries(eg_onnx_builder *write, eg_ref bias) {
+  eg_builder *b = &write->b;
+  uint32_t keys = UINT32_C(1) << (eg_build_type(b, bias)->rank - 1);
+  eg_ref best = eg_build_reduce(b, EG_OP_REDUCE_MAX, bias, keys, true);
+  eg_ref never = eg_build_number(b, -INFINITY);
+  return EG_BUILD(b, EG_OP_EQUAL, best, never);
+}
+
 // Emits the softmax of the scores; a query that may see no key gets zeros.
 static eg_ref probabilities(eg_onnx_builder *write, const attention *a, eg_ref scores,
                             eg_ref bias) {
@@ -159,22 +186,18 @@ static eg_ref probabilities(eg_onnx_builder *write, const attention *a, eg_ref s
   scores = eg_build_cast(b, scores, precision);
   scores = eg_onnx_write(write, EG_LIST(SOFTMAX, EG_INT(SOFTMAX_AXIS, axis)), &scores, 1);
   scores = eg_build_cast(b, scores, dtype);
-  if (!eg_ref_exists(bias)) return scores;
-  uint32_t rank = eg_build_type(b, bias)->rank;
-  if (rank == 0) return scores;
-  eg_ref best =
-      eg_build_reduce(b, EG_OP_REDUCE_MAX, bias, UINT32_C(1) << (rank - 1), true);
-  eg_ref never = eg_build_number(b, -INFINITY);
-  return EG_FORMULA(b, "(where (equal m n) 0 s)", "mns", best, never, scores);
+  if (!eg_ref_exists(bias) || eg_build_type(b, bias)->rank == 0) return scores;
+  eg_ref blind = blind_queries(write, bias);
+  return EG_FORMULA(b, "(where m 0 s)", "ms", blind, scores);
 }
 
-// Emits attention of queries [batch, heads, length, size] to keys and values [batch,
-// heads, keys, ..].
-static void emit_attention(eg_onnx_builder *write, const attention *a, eg_ref query,
-                           eg_ref key, eg_ref value, eg_ref *out_y, eg_ref *out_scores) {
+// Emits, as products and softmax, attention of queries [batch, heads, length, size] to
+// keys and values [batch, heads, keys, ..].
+static void emit_parts(eg_onnx_builder *write, const attention *a, eg_ref query,
+                       eg_ref key, eg_ref value, eg_ref *out_y, eg_ref *out_scores) {
   static const int64_t swapped[4] = {0, 1, 3, 2};
   eg_builder *b = &write->b;
-  eg_ref root = eg_build_number(b, sqrt(a->scale)), bias = EG_REF_NONE;
+  eg_ref root = eg_build_number(b, sqrt(a->scale));
   key = repeat_heads(write, key, a->heads / a->key_heads);
   value = repeat_heads(write, value, a->heads / a->key_heads);
   key = eg_build_transpose(b, key, swapped);
@@ -187,17 +210,135 @@ static void emit_attention(eg_onnx_builder *write, const attention *a, eg_ref qu
     scores = EG_FORMULA(b, "(mul c (tanh (div s c)))", "cs", cap, scores);
     if (a->mode == AFTER_SOFTCAP) *out_scores = scores;
   }
-  if (eg_ref_exists(a->mask)) bias = mask_scores(write, a);
-  eg_ref allowed = allowed_keys(write, a);
-  if (eg_ref_exists(allowed)) {
-    eg_ref position = bias_of(write, allowed);
-    bias = eg_ref_exists(bias) ? EG_BUILD(b, EG_OP_ADD, bias, position) : position;
-  }
+  eg_ref bias = bias_of_all(write, a);
   if (eg_ref_exists(bias)) scores = EG_BUILD(b, EG_OP_ADD, scores, bias);
   if (a->mode == AFTER_MASK) *out_scores = scores;
   eg_ref share = probabilities(write, a, scores, bias);
   if (a->mode == AFTER_SOFTMAX) *out_scores = share;
   *out_y = EG_BUILD(b, EG_OP_MATMUL, share, value);
+}
+
+// ---- as an operator -----------------------------------------------------------------
+
+// Expresses the positions that a query sees by attributes of the operator, if it can.
+static void find_window(attention *a) {
+  int64_t farthest = a->past + a->length + a->keys;
+  if (a->left >= farthest) a->left = -1;
+  if (a->right >= farthest) a->right = -1;
+  bool is_causal = a->causal != 0 || a->right == 0;
+  a->has_window = !eg_ref_exists(a->valid) &&
+                  (is_causal || (a->left < 0 ? a->right < 0 : a->left == a->right));
+  if (!a->has_window) return;
+  a->causal = is_causal;
+  a->window = a->left + 1;
+}
+
+// True when the operator sums in the precision of the softmax, or in a higher one.
+static bool is_precise(const attention *a, egraph_dtype dtype) {
+  egraph_dtype wanted = dtype;
+  if (a->precision != 0 && !eg_onnx_find_dtype(a->precision, &wanted)) return false;
+  return wanted == dtype || (wanted == EGRAPH_FLOAT32 && dtype != EGRAPH_FLOAT64);
+}
+
+// Emits the operator's mask; EG_REF_NONE: none.
+static eg_ref operator_mask(eg_onnx_builder *write, const attention *a) {
+  eg_builder *b = &write->b;
+  bool is_bool =
+      eg_ref_exists(a->mask) && eg_build_type(b, a->mask)->dtype == EGRAPH_BOOL;
+  eg_ref mask = a->mask;
+  if (is_bool)
+    mask = whole_mask(write, a, mask, 0);
+  else if (eg_ref_exists(mask))
+    mask = mask_scores(write, a);
+  if (a->has_window) return mask;
+  eg_ref allowed = allowed_keys(write, a);
+  if (!eg_ref_exists(mask) || is_bool) return both(b, mask, allowed);
+  allowed = bias_of(write, allowed);
+  return EG_BUILD(b, EG_OP_ADD, mask, allowed);
+}
+
+// True unless every query sees a key by its position: the last one sees the fewest.
+static bool may_be_blind(const attention *a) {
+  if (eg_ref_exists(a->mask) || !a->has_window) return true;
+  const eg_attention seen = {.rows = a->length,
+                             .keys = a->keys,
+                             .is_causal = a->causal != 0,
+                             .window = a->window,
+                             .offset = a->past};
+  eg_attention_span last = eg_attention_sees(&seen, a->length - 1);
+  return last.from >= last.to;
+}
+
+// Gives queries that see no key the result 0.
+static eg_ref without_blind(eg_onnx_builder *write, const attention *a, eg_ref y,
+                            bool is_rows_first) {
+  static const int64_t perm[4] = {0, 2, 1, 3};
+  eg_builder *b = &write->b;
+  eg_ref bias = bias_of_all(write, a);
+  if (!eg_ref_exists(bias) || eg_build_type(b, bias)->rank == 0) return y;
+  eg_ref blind = blind_queries(write, bias);
+  const eg_type type = *eg_build_type(b, blind);
+  eg_type wide = {.rank = 4, .dims = {1, 1, 1, 1}};
+  if (b->status != EGRAPH_OK) return EG_REF_NONE;
+  memcpy(wide.dims + (4 - type.rank), type.dims, type.rank * sizeof *type.dims);
+  blind = eg_build_reshape(b, blind, wide.rank, wide.dims);
+  if (is_rows_first) blind = eg_build_transpose(b, blind, perm);
+  return EG_FORMULA(b, "(where m 0 y)", "my", blind, y);
+}
+
+// Emits attention as the operator, on operands with heads or with rows first.
+static eg_ref emit_operator(eg_onnx_builder *write, const attention *a, eg_ref query,
+                            eg_ref key, eg_ref value, bool is_rows_first) {
+  eg_ref mask = operator_mask(write, a), results[2];
+  const eg_ref operands[] = {query, key, value, mask};
+  const eg_attr_list list =
+      EG_LIST(ATTENTION, EG_FLOAT(ATTENTION_SCALE, a->scale),
+              EG_INT(ATTENTION_CAUSAL, a->has_window && a->causal != 0),
+              EG_INT(ATTENTION_WINDOW, a->window),
+              EG_INT(ATTENTION_OFFSET,
+                     a->has_window && (a->causal != 0 || a->window != 0) ? a->past : 0),
+              EG_FLOAT(ATTENTION_SOFTCAP, a->softcap > 0 ? a->softcap : 0),
+              EG_INT(ATTENTION_ROWS_FIRST, is_rows_first));
+  eg_build_results(&write->b, list.op, list.slots, operands, eg_ref_exists(mask) ? 4 : 3,
+                   results);
+  return may_be_blind(a) ? without_blind(write, a, results[0], is_rows_first)
+                         : results[0];
+}
+
+// ---- the node -----------------------------------------------------------------------
+
+static bool is_wanted(const eg_onnx_call *call, uint32_t result) {
+  return eg_onnx_output(call, result).id != EG_ONNX_NONE.id;
+}
+
+// Emits x [batch, length, heads * size] as [batch, length, heads, size].
+static eg_ref apart(eg_onnx_builder *write, eg_ref x, int64_t heads) {
+  const eg_type *type = eg_build_type(&write->b, x);
+  return EG_ONNX_RESHAPE(write, x, type->dims[0], type->dims[1], heads,
+                         type->dims[2] / heads);
+}
+
+// Operands with joined heads and without a past stay where a projection leaves them.
+static eg_ref attend_rows(eg_onnx_builder *write, attention *a) {
+  eg_ref query = apart(write, eg_onnx_operand(write, 0), a->heads);
+  eg_ref key = apart(write, eg_onnx_operand(write, 1), a->key_heads);
+  eg_ref value = apart(write, eg_onnx_operand(write, 2), a->key_heads);
+  a->keys = eg_build_type(&write->b, key)->dims[1];
+  find_window(a);
+  eg_ref y = emit_operator(write, a, query, key, value, true);
+  const eg_type type = *eg_build_type(&write->b, y);
+  return EG_ONNX_RESHAPE(write, y, type.dims[0], type.dims[1],
+                         type.dims[2] * type.dims[3]);
+}
+
+static egraph_status import_rows(eg_onnx_builder *write, attention *a) {
+  eg_ref y = attend_rows(write, a);
+  EG_TRY(eg_onnx_finish(write, 0, y));
+  for (uint32_t i = 1; i < 3; i++)
+    if (is_wanted(write->call, i))
+      EG_TRY(eg_onnx_finish(write, i,
+                            split_heads(write, eg_onnx_operand(write, i), a->key_heads)));
+  return EGRAPH_OK;
 }
 
 egraph_status eg_onnx_import_attention(const eg_onnx_call *call) {
@@ -215,7 +356,10 @@ egraph_status eg_onnx_import_attention(const eg_onnx_call *call) {
     return EG_FAIL(EGRAPH_E_PARSE, "past keys and past values come together");
   a.mask = eg_onnx_operand(&write, 3);
   a.valid = eg_onnx_operand(&write, 6);
-  bool is_flat = eg_build_type(&write.b, eg_onnx_operand(&write, 0))->rank == 3;
+  const eg_type type = *eg_build_type(&write.b, eg_onnx_operand(&write, 0));
+  bool is_flat = type.rank == 3;
+  bool is_operator = !is_wanted(call, 3) && is_precise(&a, type.dtype);
+  if (is_flat && is_operator && !eg_ref_exists(past_key)) return import_rows(&write, &a);
   eg_ref query = split_heads(&write, eg_onnx_operand(&write, 0), a.heads);
   eg_ref key = split_heads(&write, eg_onnx_operand(&write, 1), a.key_heads);
   eg_ref value = split_heads(&write, eg_onnx_operand(&write, 2), a.key_heads);
@@ -225,14 +369,18 @@ egraph_status eg_onnx_import_attention(const eg_onnx_call *call) {
     value = eg_onnx_concat(&write, past_value, value, 2);
   }
   a.keys = eg_build_type(&write.b, key)->dims[2];
-  eg_ref y, scores;
-  emit_attention(&write, &a, query, key, value, &y, &scores);
+  eg_ref y, scores = EG_REF_NONE;
+  find_window(&a);
+  if (is_operator)
+    y = emit_operator(&write, &a, query, key, value, false);
+  else
+    emit_parts(&write, &a, query, key, value, &y, &scores);
   if (is_flat) y = join_heads(&write, y);
   EG_TRY(write.b.status);
   EG_TRY(eg_onnx_finish(&write, 0, y));
   EG_TRY(eg_onnx_finish(&write, 1, key));
   EG_TRY(eg_onnx_finish(&write, 2, value));
-  return eg_onnx_finish(&write, 3, scores);
+  return is_operator ? EGRAPH_OK : eg_onnx_finish(&write, 3, scores);
 }
 
 // ---- rotated positions --------------------------------------------------------------
