@@ -1,5 +1,5 @@
-// Import of attention and related operators of language models: rotary embedding, causal
-// convolution with a state, linear attention. Attention becomes the operator of that
+// Import of attention and related operators of language models: causal convolution with a
+// state, linear attention. Attention becomes the operator of that
 // name; it becomes products and softmax where its scores are a result, or where the
 // softmax has a precision below that of the operands. Known positions become constants.
 // SPDX-License-Identifier: Apache-2.0
@@ -51,6 +51,7 @@ typedef struct attention {
   double scale, softcap;
   int64_t length, keys, past; // numbers of positions: queries, all keys, past keys
   eg_ref mask, valid;         // operands: added scores or bool; number of valid keys
+  bool is_guarded;            // a query that sees no key gets zeros
   bool has_window;            // positions are attributes of the operator: `window`
   int64_t window;
 } attention;
@@ -301,8 +302,9 @@ static eg_ref emit_operator(eg_onnx_builder *write, const attention *a, eg_ref q
               EG_INT(ATTENTION_ROWS_FIRST, is_rows_first));
   eg_build_results(&write->b, list.op, list.slots, operands, eg_ref_exists(mask) ? 4 : 3,
                    results);
-  return may_be_blind(a) ? without_blind(write, a, results[0], is_rows_first)
-                         : results[0];
+  return a->is_guarded && may_be_blind(a)
+             ? without_blind(write, a, results[0], is_rows_first)
+             : results[0];
 }
 
 // ---- the node -----------------------------------------------------------------------
@@ -318,11 +320,18 @@ static eg_ref apart(eg_onnx_builder *write, eg_ref x, int64_t heads) {
                          type->dims[2] / heads);
 }
 
-// Operands with joined heads and without a past stay where a projection leaves them.
-static eg_ref attend_rows(eg_onnx_builder *write, attention *a) {
-  eg_ref query = apart(write, eg_onnx_operand(write, 0), a->heads);
-  eg_ref key = apart(write, eg_onnx_operand(write, 1), a->key_heads);
-  eg_ref value = apart(write, eg_onnx_operand(write, 2), a->key_heads);
+// The operands of attention: queries, keys and values of rank 3, with joined heads, or 4;
+// the past keys and values, or EG_REF_NONE.
+typedef struct attended {
+  eg_ref query, key, value, past_key, past_value;
+} attended;
+
+// Emits attention of operands with joined heads and without a past, which stay where a
+// projection leaves them.
+static eg_ref attend_rows(eg_onnx_builder *write, attention *a, const attended *x) {
+  eg_ref query = apart(write, x->query, a->heads);
+  eg_ref key = apart(write, x->key, a->key_heads);
+  eg_ref value = apart(write, x->value, a->key_heads);
   a->keys = eg_build_type(&write->b, key)->dims[1];
   find_window(a);
   eg_ref y = emit_operator(write, a, query, key, value, true);
@@ -331,18 +340,55 @@ static eg_ref attend_rows(eg_onnx_builder *write, attention *a) {
                          type.dims[2] * type.dims[3]);
 }
 
-static egraph_status import_rows(eg_onnx_builder *write, attention *a) {
-  eg_ref y = attend_rows(write, a);
+static egraph_status import_rows(eg_onnx_builder *write, attention *a,
+                                 const attended *x) {
+  const eg_ref now[] = {x->key, x->value};
+  eg_ref y = attend_rows(write, a, x);
   EG_TRY(eg_onnx_finish(write, 0, y));
-  for (uint32_t i = 1; i < 3; i++)
-    if (is_wanted(write->call, i))
-      EG_TRY(eg_onnx_finish(write, i,
-                            split_heads(write, eg_onnx_operand(write, i), a->key_heads)));
+  for (uint32_t i = 0; i < 2; i++)
+    if (is_wanted(write->call, i + 1))
+      EG_TRY(eg_onnx_finish(write, i + 1, split_heads(write, now[i], a->key_heads)));
   return EGRAPH_OK;
 }
 
+static egraph_status import_heads(eg_onnx_builder *write, attention *a, const attended *x,
+                                  bool is_operator) {
+  bool is_flat = eg_build_type(&write->b, x->query)->rank == 3;
+  eg_ref query = split_heads(write, x->query, a->heads);
+  eg_ref key = split_heads(write, x->key, a->key_heads);
+  eg_ref value = split_heads(write, x->value, a->key_heads), y, scores = EG_REF_NONE;
+  if (eg_ref_exists(x->past_key)) {
+    a->past = eg_build_type(&write->b, x->past_key)->dims[2];
+    key = eg_onnx_concat(write, x->past_key, key, 2);
+    value = eg_onnx_concat(write, x->past_value, value, 2);
+  }
+  a->keys = eg_build_type(&write->b, key)->dims[2];
+  find_window(a);
+  if (is_operator)
+    y = emit_operator(write, a, query, key, value, false);
+  else
+    emit_parts(write, a, query, key, value, &y, &scores);
+  if (is_flat) y = join_heads(write, y);
+  EG_TRY(write->b.status);
+  EG_TRY(eg_onnx_finish(write, 0, y));
+  EG_TRY(eg_onnx_finish(write, 1, key));
+  EG_TRY(eg_onnx_finish(write, 2, value));
+  return is_operator ? EGRAPH_OK : eg_onnx_finish(write, 3, scores);
+}
+
+// Emits attention as the operator or as its parts, and the results of the node.
+static egraph_status attend(eg_onnx_builder *write, attention *a, const attended *x) {
+  if (eg_ref_exists(x->past_key) != eg_ref_exists(x->past_value))
+    return EG_FAIL(EGRAPH_E_PARSE, "past keys and past values come together");
+  const eg_type type = *eg_build_type(&write->b, x->query);
+  bool is_operator = !is_wanted(write->call, 3) && is_precise(a, type.dtype);
+  if (type.rank == 3 && is_operator && !eg_ref_exists(x->past_key))
+    return import_rows(write, a, x);
+  return import_heads(write, a, x, is_operator);
+}
+
 egraph_status eg_onnx_import_attention(const eg_onnx_call *call) {
-  attention a = {0};
+  attention a = {.is_guarded = true};
   egraph_dtype ignored;
   EG_TRY(read_attention(call, &a));
   EG_TRY(check_heads(call, &a));
@@ -351,130 +397,125 @@ egraph_status eg_onnx_import_attention(const eg_onnx_call *call) {
   if (a.precision != 0 && !eg_onnx_find_dtype(a.precision, &ignored))
     return eg_onnx_decline("the precision of the softmax is not supported");
   EG_ONNX_BUILDER(write, call);
-  eg_ref past_key = eg_onnx_operand(&write, 4), past_value = eg_onnx_operand(&write, 5);
-  if (eg_ref_exists(past_key) != eg_ref_exists(past_value))
-    return EG_FAIL(EGRAPH_E_PARSE, "past keys and past values come together");
+  const attended x = {eg_onnx_operand(&write, 0), eg_onnx_operand(&write, 1),
+                      eg_onnx_operand(&write, 2), eg_onnx_operand(&write, 4),
+                      eg_onnx_operand(&write, 5)};
   a.mask = eg_onnx_operand(&write, 3);
   a.valid = eg_onnx_operand(&write, 6);
-  const eg_type type = *eg_build_type(&write.b, eg_onnx_operand(&write, 0));
-  bool is_flat = type.rank == 3;
-  bool is_operator = !is_wanted(call, 3) && is_precise(&a, type.dtype);
-  if (is_flat && is_operator && !eg_ref_exists(past_key)) return import_rows(&write, &a);
-  eg_ref query = split_heads(&write, eg_onnx_operand(&write, 0), a.heads);
-  eg_ref key = split_heads(&write, eg_onnx_operand(&write, 1), a.key_heads);
-  eg_ref value = split_heads(&write, eg_onnx_operand(&write, 2), a.key_heads);
-  if (eg_ref_exists(past_key)) {
-    a.past = eg_build_type(&write.b, past_key)->dims[2];
-    key = eg_onnx_concat(&write, past_key, key, 2);
-    value = eg_onnx_concat(&write, past_value, value, 2);
+  return attend(&write, &a, &x);
+}
+
+// ---- ONNX Runtime's nodes -----------------------------------------------------------
+
+// Reads attributes that Attention and MultiHeadAttention share.
+static egraph_status read_microsoft(const eg_onnx_call *call, attention *a,
+                                    double *out_filter) {
+  *a = (attention){.left = -1, .right = -1, .mask = EG_REF_NONE, .valid = EG_REF_NONE};
+  EG_TRY(eg_onnx_attr_int(call, "unidirectional", 0, &a->causal));
+  EG_TRY(eg_onnx_attr_int(call, "num_heads", 0, &a->heads));
+  EG_TRY(eg_onnx_attr_float(call, "scale", 0, &a->scale));
+  a->key_heads = a->heads;
+  return eg_onnx_attr_float(call, "mask_filter_value", -10000, out_filter);
+}
+
+// Checks queries, keys and values [batch, length, heads * size]; notes their sizes.
+static egraph_status check_joined(eg_onnx_builder *write, attention *a,
+                                  const attended *x) {
+  const eg_ref operands[] = {x->query, x->key, x->value};
+  for (uint32_t i = 0; i < 3; i++) {
+    if (!eg_ref_exists(operands[i])) return eg_onnx_decline("packed heads");
+    const eg_type *type = eg_build_type(&write->b, operands[i]);
+    if (type->rank != 3) return eg_onnx_decline("packed heads");
+    if (a->heads < 1 || type->dims[2] % a->heads != 0)
+      return EG_FAIL(EGRAPH_E_PARSE, "operand %" PRIu32 " cannot form %" PRId64 " heads",
+                     i, a->heads);
   }
-  a.keys = eg_build_type(&write.b, key)->dims[2];
-  eg_ref y, scores = EG_REF_NONE;
-  find_window(&a);
-  if (is_operator)
-    y = emit_operator(&write, &a, query, key, value, false);
-  else
-    emit_parts(&write, &a, query, key, value, &y, &scores);
-  if (is_flat) y = join_heads(&write, y);
-  EG_TRY(write.b.status);
-  EG_TRY(eg_onnx_finish(&write, 0, y));
-  EG_TRY(eg_onnx_finish(&write, 1, key));
-  EG_TRY(eg_onnx_finish(&write, 2, value));
-  return is_operator ? EGRAPH_OK : eg_onnx_finish(&write, 3, scores);
+  const eg_type *query = eg_build_type(&write->b, x->query);
+  a->length = query->dims[1];
+  if (a->scale == 0) a->scale = 1 / sqrt((double)(query->dims[2] / a->heads));
+  return write->b.status;
 }
 
-// ---- rotated positions --------------------------------------------------------------
-
-/// Emits the table [batch or 1, length, pairs] of a cache, which positions index if they
-/// are given.
-static eg_ref table_of(eg_onnx_builder *write, uint32_t operand, eg_ref positions) {
-  eg_ref cache = eg_onnx_operand(write, operand);
-  return eg_ref_exists(positions) ? EG_BUILD(&write->b, EG_OP_GATHER, cache, positions)
-                                  : cache;
+// Notes the scores to add: `filter` for keys [batch, keys] that a padding mask has 0 for,
+// and a bias.
+static egraph_status note_biases(eg_onnx_builder *write, attention *a, eg_ref padding,
+                                 double filter, eg_ref bias) {
+  eg_builder *b = &write->b;
+  a->mask = bias;
+  if (!eg_ref_exists(padding)) return EGRAPH_OK;
+  const eg_type type = *eg_build_type(b, padding);
+  if (type.rank != 2) return eg_onnx_decline("the mask has other than two dimensions");
+  eg_ref none = eg_onnx_number(write, type.dtype, 0), cold = eg_build_number(b, filter);
+  padding = EG_BUILD(b, EG_OP_GREATER, padding, none);
+  padding = EG_FORMULA(b, "(where p 0 f)", "pf", padding, cold);
+  padding = EG_ONNX_RESHAPE(write, padding, type.dims[0], 1, 1, type.dims[1]);
+  a->mask = eg_ref_exists(bias) ? EG_BUILD(b, EG_OP_ADD, padding, bias) : padding;
+  return b->status;
 }
 
-/// A node that rotates positions.
-typedef struct rotary {
-  int64_t interleaved, heads;
-  int64_t rotated; // elements of a head; 0: all
-  eg_ref cosines, sines;
-} rotary;
-
-static egraph_status read_rotary(const eg_onnx_call *call, rotary *out) {
-  EG_TRY(eg_onnx_attr_int(call, "interleaved", 0, &out->interleaved));
-  EG_TRY(eg_onnx_attr_int(call, "num_heads", 0, &out->heads));
-  return eg_onnx_attr_int(call, "rotary_embedding_dim", 0, &out->rotated);
+// Emits elements [from, to) of the last dimension.
+static eg_ref columns(eg_onnx_builder *write, eg_ref x, int64_t from, int64_t to) {
+  uint32_t rank = eg_build_type(&write->b, x)->rank;
+  return rank == 0 ? EG_REF_NONE : eg_onnx_range_of(write, x, rank - 1, from, to, 1);
 }
 
-/// Emits rope of x [batch, heads, length, size], or [batch, length, heads * size] if it
-/// has three dimensions.
-static egraph_status emit_rope(eg_onnx_builder *write, const rotary *r) {
-  eg_ref y = eg_onnx_operand(write, 0);
-  const eg_type x = *eg_build_type(&write->b, y);
-  const eg_type *table = eg_build_type(&write->b, r->cosines);
-  EG_TRY(write->b.status);
-  if (eg_size_is_open(x.dims[x.rank - 1]) ||
-      eg_size_is_open(table->dims[table->rank - 1]))
-    return eg_onnx_decline("the size of a head is not known");
-  if (x.rank != 4 && (x.rank != 3 || r->heads < 1 || x.dims[2] % r->heads != 0))
-    return EG_FAIL(EGRAPH_E_PARSE, "the operand cannot form %" PRId64 " heads", r->heads);
-  int64_t size = x.rank == 4 ? x.dims[3] : x.dims[2] / r->heads;
-  int64_t rotated = r->rotated == 0 ? size : r->rotated;
-  if (2 * table->dims[table->rank - 1] != rotated)
-    return EG_FAIL(EGRAPH_E_PARSE, "the tables do not rotate %" PRId64 " elements",
-                   rotated);
-  if (x.rank == 3) y = EG_ONNX_RESHAPE(write, y, x.dims[0], x.dims[1], r->heads, size);
-  y = eg_onnx_write(write,
-                    EG_LIST(ROPE, EG_INT(ROPE_INTERLEAVED, r->interleaved != 0),
-                            EG_INT(ROPE_ROWS_FIRST, x.rank == 3)),
-                    (const eg_ref[]){y, r->cosines, r->sines}, 3);
-  y = eg_build_reshape(&write->b, y, x.rank, x.dims);
-  return eg_onnx_finish(write, 0, y);
-}
-
-egraph_status eg_onnx_import_rotary_embedding(const eg_onnx_call *call) {
-  rotary r;
-  EG_ONNX_TYPE(x, call, 0);
-  EG_ONNX_TYPE(cache, call, 1);
-  if (x.rank < 3 || cache.rank < 2)
-    return EG_FAIL(EGRAPH_E_PARSE, "x or a table has too few dimensions");
-  EG_TRY(read_rotary(call, &r));
+egraph_status eg_onnx_import_multi_head_attention(const eg_onnx_call *call) {
+  attention a;
+  double filter;
+  EG_TRY(read_microsoft(call, &a, &filter));
   EG_ONNX_BUILDER(write, call);
-  eg_ref positions = eg_onnx_operand(&write, 3);
-  r.cosines = table_of(&write, 1, positions);
-  r.sines = table_of(&write, 2, positions);
-  return emit_rope(&write, &r);
+  attended x = {eg_onnx_operand(&write, 0), eg_onnx_operand(&write, 1),
+                eg_onnx_operand(&write, 2), eg_onnx_operand(&write, 6),
+                eg_onnx_operand(&write, 7)};
+  eg_ref bias = eg_onnx_operand(&write, 3);
+  if (eg_ref_exists(eg_onnx_operand(&write, 8)) || is_wanted(call, 3))
+    return eg_onnx_decline("a shared past and scores are not supported");
+  EG_TRY(check_joined(&write, &a, &x));
+  eg_ref *const operands[] = {&x.query, &x.key, &x.value};
+  int64_t from = 0;
+  for (uint32_t i = 0; i < 3 && eg_ref_exists(bias); i++) {
+    int64_t width = eg_build_type(&write.b, *operands[i])->dims[2];
+    eg_ref part = columns(&write, bias, from, from + width);
+    *operands[i] = EG_BUILD(&write.b, EG_OP_ADD, *operands[i], part);
+    from += width;
+  }
+  EG_TRY(note_biases(&write, &a, eg_onnx_operand(&write, 4), filter,
+                     eg_onnx_operand(&write, 5)));
+  return attend(&write, &a, &x);
 }
 
-/// Emits the positions of all rows [1, length] from the position of the first.
-static eg_ref positions_from(eg_onnx_builder *write, eg_ref first, int64_t length) {
-  eg_ref count = eg_onnx_count_along(write, 2, 1, 0, length);
-  return EG_BUILD(&write->b, EG_OP_ADD, count, first);
-}
-
-/// ONNX Runtime's own operator, whose positions may be that of the first row only.
-/// Without a number of heads, the tables give the size of a head.
-egraph_status eg_onnx_import_microsoft_rotary(const eg_onnx_call *call) {
-  rotary r;
-  EG_ONNX_TYPE(x, call, 0);
-  EG_ONNX_TYPE(at, call, 1);
-  EG_ONNX_TYPE(cache, call, 2);
-  EG_ONNX_INT(packed, call, "is_packed_batching", 0);
-  EG_ONNX_FLOAT(scale, call, "scale", 1);
-  EG_TRY(read_rotary(call, &r));
-  if (packed != 0 || scale != 1)
-    return eg_onnx_decline("packed batches and scales are not supported");
-  if (x.rank < 3 || cache.rank != 2 || cache.dims[1] < 1)
-    return EG_FAIL(EGRAPH_E_PARSE, "x or a table has another number of dimensions");
-  if (eg_size_is_open(x.dims[x.rank - 1]) || eg_size_is_open(cache.dims[1]))
-    return eg_onnx_decline("the size of a head is not known");
-  if (r.heads == 0 && r.rotated == 0) r.heads = x.dims[x.rank - 1] / (2 * cache.dims[1]);
+egraph_status eg_onnx_import_microsoft_attention(const eg_onnx_call *call) {
+  attention a;
+  double filter;
+  eg_ints sizes;
+  bool has_sizes;
+  EG_TRY(read_microsoft(call, &a, &filter));
+  EG_TRY(eg_onnx_attr_ints(call, "qkv_hidden_sizes", &has_sizes, &sizes));
+  EG_ONNX_INT(rotary, call, "do_rotary", 0);
   EG_ONNX_BUILDER(write, call);
-  eg_ref positions = eg_onnx_operand(&write, 1);
-  if (at.rank != 2) positions = positions_from(&write, positions, x.dims[x.rank - 2]);
-  r.cosines = table_of(&write, 2, positions);
-  r.sines = table_of(&write, 3, positions);
-  return emit_rope(&write, &r);
+  eg_builder *b = &write.b;
+  eg_ref bias = eg_onnx_operand(&write, 2);
+  if (rotary != 0 || eg_ref_exists(eg_onnx_operand(&write, 4)) || is_wanted(call, 1))
+    return eg_onnx_decline("rotated positions and a past are not supported");
+  eg_ref all =
+      EG_BUILD(b, EG_OP_MATMUL, eg_onnx_operand(&write, 0), eg_onnx_operand(&write, 1));
+  if (eg_ref_exists(bias)) all = EG_BUILD(b, EG_OP_ADD, all, bias);
+  const eg_type type = *eg_build_type(b, all);
+  EG_TRY(b->status);
+  int64_t third = type.rank == 3 ? type.dims[2] / 3 : 0;
+  const int64_t equal[] = {third, third, third};
+  if (!has_sizes || sizes.len != 3) sizes = (eg_ints){equal, 3};
+  int64_t first = sizes.data[0], second = first + sizes.data[1];
+  if (type.rank != 3 || sizes.data[0] < 1 || sizes.data[1] < 1 || sizes.data[2] < 1 ||
+      second + sizes.data[2] != type.dims[2])
+    return EG_FAIL(EGRAPH_E_PARSE, "the weights are no queries, keys and values");
+  const attended x = {columns(&write, all, 0, first), columns(&write, all, first, second),
+                      columns(&write, all, second, type.dims[2]), EG_REF_NONE,
+                      EG_REF_NONE};
+  EG_TRY(check_joined(&write, &a, &x));
+  EG_TRY(note_biases(&write, &a, eg_onnx_operand(&write, 3), filter,
+                     eg_onnx_operand(&write, 5)));
+  return attend(&write, &a, &x);
 }
 
 // ---- causal convolution -------------------------------------------------------------
