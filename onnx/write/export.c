@@ -48,6 +48,16 @@ static egraph_status name_outputs(eg_onnx_writer *w) {
   return EGRAPH_OK;
 }
 
+static void flag_read(eg_onnx_writer *w) {
+  for (uint32_t n = 0; n < eg_graph_node_count(w->graph); n++) {
+    const eg_graph_node_info node = eg_graph_node_at(w->graph, (eg_graph_node){n});
+    for (uint32_t i = 0; i < node.input_count; i++)
+      w->is_read[node.inputs[i].id] = true;
+  }
+  for (uint32_t o = 0; o < eg_graph_output_count(w->graph); o++)
+    w->is_read[eg_graph_output(w->graph, o, NULL).id] = true;
+}
+
 // Names all values: first those that have names, so that no made-up name equals one
 // of them.
 static egraph_status name_values(eg_onnx_writer *w) {
@@ -55,6 +65,8 @@ static egraph_status name_values(eg_onnx_writer *w) {
   uint32_t count = eg_graph_value_count(graph), ignored;
   EG_NEW(&w->arena, count, w->value_names);
   EG_NEW(&w->arena, count, w->is_output);
+  EG_NEW(&w->arena, count, w->is_read);
+  flag_read(w);
   EG_TRY(name_outputs(w));
   for (uint32_t i = 0; i < count; i++) {
     const char *name = eg_graph_value(graph, (eg_value){i})->name;
@@ -162,7 +174,10 @@ static egraph_status write_known(eg_onnx_body *body, const eg_graph_node_info *n
                        .results = result_types,
                        .result_count = node->result_count,
                        .input_names = inputs,
-                       .result_names = results};
+                       .result_names = results,
+                       .has_one_result = true};
+  for (uint32_t i = 1; i < node->result_count; i++)
+    item.has_one_result = item.has_one_result && !w->is_read[node->results[i].id];
   if (node->result_count != 0) body->stem = results[0];
   size_t first = body->nodes.len;
   EG_TRY(eg_onnx_write_item(body, &item));
@@ -180,7 +195,7 @@ static egraph_status write_infos(eg_onnx_writer *w) {
     if (format != EG_FORMAT_PLAIN)
       EG_TRY(eg_onnx_put_metadata(w, EG_ONNX_FORMAT_PREFIX, w->value_names[i],
                                   eg_format_name(format)));
-    if (w->is_output[i]) continue;
+    if (w->is_output[i] || !w->is_read[i]) continue;
     EG_TRY(info_message(w, w->value_names[i], &info->type, &message));
     EG_TRY(eg_onnx_infos_push(&w->infos, message));
   }

@@ -487,6 +487,7 @@ bool eg_onnx_needs_function(const eg_onnx_item *item, int64_t opset) {
   if (op == EG_OP_CONV || op == EG_OP_CONV_TRANSPOSE || op == EG_OP_MATMUL)
     return !is_plain_contraction(item);
   if (op == EG_OP_ROPE) return !eg_onnx_is_rotary(item, opset);
+  if (op == EG_OP_ATTENTION) return !eg_onnx_is_attention(item, opset);
   if (writer == mean_nothing) return item->attrs->slots[0].ints.len == 0;
   return true;
 }

@@ -1,5 +1,5 @@
-// The function that attention is written as: products, softmax and a mask, with sizes
-// that the model's tensors have at run time.
+// Writes attention: from set 23 on as Attention, otherwise as a function of products,
+// softmax and a mask, with sizes that the model's tensors have at run time.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
@@ -210,4 +210,57 @@ egraph_status eg_onnx_mean_attention(eg_onnx_body *body, const eg_onnx_item *ite
   EG_TRY(mask(&a, &scores));
   EG_TRY(put_output(&a, scores));
   return put_sums(&a, scores);
+}
+
+// ---- the standard operator ------------------------------------------------------------
+
+enum { ATTENTION_OPSET = 23, BATCH_RANK = 4 };
+
+// Attention counts queries from the first key, and gives zeros, where the operator gives
+// NaN, to queries that see no key, as a mask may make them.
+bool eg_onnx_is_attention(const eg_onnx_item *item, int64_t opset) {
+  const eg_attention a = eg_attention_of(item->attrs, item->inputs);
+  return opset >= ATTENTION_OPSET && item->has_one_result &&
+         item->inputs[EG_ATTENTION_Q].rank == BATCH_RANK &&
+         item->input_count <= EG_ATTENTION_MASK && a.window == 0 && !a.is_safe &&
+         (!a.is_causal || a.offset == 0) && a.keys != 0 && a.scale > 0 &&
+         !eg_size_is_open(a.heads) && !eg_size_is_open(a.groups) && a.columns != 0;
+}
+
+// Gives x [batch, rows, heads, size] its shape with joined heads, or the other way round;
+// 0 is the size that it has.
+static egraph_status shape_heads(eg_onnx_body *body, const char *x, int64_t heads,
+                                 int64_t size, const char *result, const char **out) {
+  const int64_t dims[] = {0, 0, heads != 0 ? heads : size, size};
+  const char *shape;
+  EG_TRY(eg_onnx_constant_ints(body, dims, heads != 0 ? 4 : 3, &shape));
+  return eg_onnx_put(body, "Reshape", (const char *const[]){x, shape}, 2, result, out,
+                     NULL);
+}
+
+static egraph_status put_rows_first(eg_onnx_body *body, const eg_onnx_item *item,
+                                    const eg_attention *a, Onnx__NodeProto **out) {
+  const int64_t heads[] = {a->heads, a->groups, a->groups};
+  const int64_t sizes[] = {a->depth, a->depth, a->columns};
+  const char *joined[3], *y;
+  for (uint32_t i = 0; i < 3; i++)
+    EG_TRY(shape_heads(body, item->input_names[i], 0, heads[i] * sizes[i], NULL,
+                       &joined[i]));
+  EG_TRY(eg_onnx_put(body, "Attention", joined, 3, NULL, &y, out));
+  EG_TRY(eg_onnx_put_int(body, *out, "q_num_heads", a->heads));
+  EG_TRY(eg_onnx_put_int(body, *out, "kv_num_heads", a->groups));
+  return shape_heads(body, y, a->heads, a->columns, item->result_names[0], NULL);
+}
+
+egraph_status eg_onnx_write_attention(eg_onnx_body *body, const eg_onnx_item *item) {
+  const eg_attention a = eg_attention_of(item->attrs, item->inputs);
+  Onnx__NodeProto *node;
+  if (a.is_rows_first)
+    EG_TRY(put_rows_first(body, item, &a, &node));
+  else
+    EG_TRY(eg_onnx_put(body, "Attention", item->input_names, 3, item->result_names[0],
+                       NULL, &node));
+  EG_TRY(eg_onnx_put_float(body, node, "scale", a.scale));
+  if (a.softcap != 0) EG_TRY(eg_onnx_put_float(body, node, "softcap", a.softcap));
+  return eg_onnx_put_int(body, node, "is_causal", a.is_causal);
 }

@@ -496,6 +496,7 @@ static egraph_status write_col2im(eg_onnx_body *body, const eg_onnx_item *item) 
   X(GRID_SAMPLE, write_grid_sample)                                                      \
   X(COL2IM, write_col2im)                                                                \
   X(ROPE, eg_onnx_write_rope)                                                            \
+  X(ATTENTION, eg_onnx_write_attention)                                                  \
   X(RNN, eg_onnx_write_recurrent)                                                        \
   X(GRU, eg_onnx_write_recurrent)                                                        \
   X(LSTM, eg_onnx_write_recurrent)

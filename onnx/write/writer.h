@@ -38,6 +38,7 @@ typedef struct eg_onnx_writer {
   eg_strmap signatures;     // signature of a function that we write -> its index
   const char **value_names; // [values]
   bool *is_output;          // [values] an output under the tensor's own name
+  bool *is_read;            // [values] an operand or an output
 } eg_onnx_writer;
 
 /// The list to which nodes are added: of the model, with initializers as constants, or of
@@ -62,6 +63,7 @@ typedef struct eg_onnx_item {
   uint32_t result_count;
   const char *const *input_names;
   const char *const *result_names;
+  bool has_one_result; // nothing reads its other results
 } eg_onnx_item;
 
 /// Return an attribute of the item's operator.
@@ -200,6 +202,10 @@ bool eg_onnx_needs_function(const eg_onnx_item *item, int64_t opset);
 egraph_status eg_onnx_write_meaning(eg_onnx_body *body, const eg_onnx_item *item);
 /// The same for attention. (write/meaning_attention.c)
 egraph_status eg_onnx_mean_attention(eg_onnx_body *body, const eg_onnx_item *item);
+/// True when attention is ONNX's Attention in this set; else it is written as its meaning.
+/// (write/meaning_attention.c)
+bool eg_onnx_is_attention(const eg_onnx_item *item, int64_t opset);
+egraph_status eg_onnx_write_attention(eg_onnx_body *body, const eg_onnx_item *item);
 /// True when rope is RotaryEmbedding in this set; else it is written as its meaning.
 /// (write/rope.c)
 bool eg_onnx_is_rotary(const eg_onnx_item *item, int64_t opset);

@@ -411,6 +411,30 @@ static void what_no_set_has_is_refused(void **state) {
   kit_end(&kit);
 }
 
+/// Attention on rotated queries, in a set with both operators, which a kept node wants.
+static void attention_and_rope_are_operators_in_new_sets(void **state) {
+  (void)state;
+  onnx_kit kit;
+  kit_begin(&kit, 24);
+  (void)kit_input(&kit, "x", "float32[2,5,12]");
+  (void)kit_input(&kit, "c", "float32[2,5,1]");
+  kit_int(&kit, kit_node(&kit, "RotaryEmbedding", "x,c,c", "r"), "num_heads", 6);
+  Onnx__NodeProto *node = kit_node(&kit, "Attention", "r,x,x", "s");
+  kit_int(&kit, node, "q_num_heads", 4);
+  kit_int(&kit, node, "kv_num_heads", 4);
+  kit_int(&kit, node, "is_causal", 1);
+  kit_float(&kit, node, "softcap", 2);
+  (void)kit_node(&kit, "TensorScatter", "t,t", "y");
+  (void)kit_input(&kit, "t", NULL); // without a type, the node is kept
+  kit_output(&kit, "s");
+  kit_output(&kit, "y");
+  Onnx__ModelProto *model = written(&kit);
+  assert_int_equal(model->n_functions, 0);
+  assert_int_equal(node_of(model, "Attention")->n_output, 1);
+  assert_int_equal(node_of(model, "RotaryEmbedding")->n_input, 3);
+  onnx__model_proto__free_unpacked(model, NULL);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(meanings_have_their_sets),
@@ -428,6 +452,7 @@ int main(void) {
       cmocka_unit_test(kept_nodes_are_converted),
       cmocka_unit_test(conversions_reach_as_far_as_they_are_known),
       cmocka_unit_test(what_no_set_has_is_refused),
+      cmocka_unit_test(attention_and_rope_are_operators_in_new_sets),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
