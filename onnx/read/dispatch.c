@@ -102,6 +102,7 @@ static const eg_onnx_importer takes_open[] = {
     eg_onnx_import_dequantize,
     eg_onnx_import_mean_variance,
     eg_onnx_import_gelu,
+    eg_onnx_import_attention,
     eg_onnx_import_rotary_embedding,
     eg_onnx_import_microsoft_rotary,
 };

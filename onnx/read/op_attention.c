@@ -78,6 +78,9 @@ static egraph_status check_heads(const eg_onnx_call *call, attention *a) {
     int64_t heads = i == 0 ? a->heads : a->key_heads;
     if (type[i].rank != type[0].rank || (type[i].rank != 3 && type[i].rank != 4))
       return EG_FAIL(EGRAPH_E_PARSE, "query, key and value must all have rank 3, or 4");
+    if (eg_size_is_open(type[i].dims[type[i].rank - 1]) ||
+        (type[i].rank == 4 && eg_size_is_open(type[i].dims[1])))
+      return eg_onnx_decline("heads or their sizes are not known");
     if (type[i].rank == 3 && (heads < 1 || type[i].dims[2] % heads != 0))
       return EG_FAIL(EGRAPH_E_PARSE, "operand %" PRIu32 " cannot form %" PRId64 " heads",
                      i, heads);
@@ -261,6 +264,7 @@ static eg_ref operator_mask(eg_onnx_builder *write, const attention *a) {
 // True unless every query sees a key by its position: the last one sees the fewest.
 static bool may_be_blind(const attention *a) {
   if (eg_ref_exists(a->mask) || !a->has_window) return true;
+  if (a->window == 0) return false;
   const eg_attention seen = {.rows = a->length,
                              .keys = a->keys,
                              .is_causal = a->causal != 0,
@@ -376,12 +380,29 @@ static egraph_status import_heads(eg_onnx_builder *write, attention *a, const at
   return is_operator ? EGRAPH_OK : eg_onnx_finish(write, 3, scores);
 }
 
+// Declines open sizes where positions are data: a window, a past, or a mask besides a
+// causal one.
+static egraph_status check_open(eg_onnx_builder *write, const attention *a,
+                                const attended *x, bool is_operator) {
+  if (!eg_onnx_reads_open(write->call)) return EGRAPH_OK;
+  const eg_type *key = eg_build_type(&write->b, x->key);
+  int64_t keys = key->dims[key->rank - 2];
+  bool is_known = is_operator && a->left < 0 && a->right < 0 &&
+                  !eg_ref_exists(a->valid) && !eg_ref_exists(x->past_key);
+  if (is_known && eg_ref_exists(a->mask)) {
+    const eg_type *mask = eg_build_type(&write->b, a->mask);
+    is_known = a->causal == 0 && (mask->rank == 0 || mask->dims[mask->rank - 1] == keys);
+  }
+  return is_known ? EGRAPH_OK : eg_onnx_decline("it needs the sizes of all dimensions");
+}
+
 // Emits attention as the operator or as its parts, and the results of the node.
 static egraph_status attend(eg_onnx_builder *write, attention *a, const attended *x) {
   if (eg_ref_exists(x->past_key) != eg_ref_exists(x->past_value))
     return EG_FAIL(EGRAPH_E_PARSE, "past keys and past values come together");
   const eg_type type = *eg_build_type(&write->b, x->query);
   bool is_operator = !is_wanted(write->call, 3) && is_precise(a, type.dtype);
+  EG_TRY(check_open(write, a, x, is_operator));
   if (type.rank == 3 && is_operator && !eg_ref_exists(x->past_key))
     return import_rows(write, a, x);
   return import_heads(write, a, x, is_operator);

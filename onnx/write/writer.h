@@ -202,8 +202,8 @@ bool eg_onnx_needs_function(const eg_onnx_item *item, int64_t opset);
 egraph_status eg_onnx_write_meaning(eg_onnx_body *body, const eg_onnx_item *item);
 /// The same for attention. (write/meaning_attention.c)
 egraph_status eg_onnx_mean_attention(eg_onnx_body *body, const eg_onnx_item *item);
-/// True when attention is ONNX's Attention in this set; else it is written as its meaning.
-/// (write/meaning_attention.c)
+/// True when attention is ONNX's Attention in this set; else it is written as its
+/// meaning. (write/meaning_attention.c)
 bool eg_onnx_is_attention(const eg_onnx_item *item, int64_t opset);
 egraph_status eg_onnx_write_attention(eg_onnx_body *body, const eg_onnx_item *item);
 /// True when rope is RotaryEmbedding in this set; else it is written as its meaning.
