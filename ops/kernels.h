@@ -110,12 +110,16 @@ void eg_tensor_fill(const eg_tensor *tensor, double value);
 #endif
 
 // Makes the next loop vector code although results may overlay operands. In the loop each
-// round must read and write only its own elements.
+// round must read and write only its own elements. Loops that are checked for undefined
+// behaviour leave at each check, and stay scalar.
 #if defined(__clang__)
+#if !__has_feature(undefined_behavior_sanitizer)
 #define EG_KERNEL_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#endif
 #elif defined(__GNUC__)
 #define EG_KERNEL_INDEPENDENT _Pragma("GCC ivdep")
-#else
+#endif
+#ifndef EG_KERNEL_INDEPENDENT
 #define EG_KERNEL_INDEPENDENT
 #endif
 
