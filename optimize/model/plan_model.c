@@ -12,19 +12,18 @@ typedef struct builder {
   const eg_plan_space *space;
   const eg_plan_limits *limits; // NULL: none
   bool is_open;
-  eg_bytes uses;  // [values] bit per phase that needs a copy; LEAVES
-  eg_u32s viewed; // [values] the first value whose storage the value may share
+  eg_bytes uses; // [values] bit per phase that needs a copy; LEAVES
   // For each layout of a value of the plan space, its number in the layout problem; NONE:
   // the layout is useless.
   eg_u32s number, first_number; // [layouts], [values]
   eg_u32s needs, inputs;        // of one strategy, of one operator
 } builder;
 EG_OWNER_DEFINE_STATIC(builder, (eg_bytes, uses),
-                       (eg_u32s, viewed, number, first_number, needs, inputs))
+                       (eg_u32s, number, first_number, needs, inputs))
 
 #define MEMBERS                                                                          \
   (eg_model_values, values),                                                             \
-      (eg_u32s, layouts, operators, strategies, moves, copies, entries, handed),         \
+      (eg_u32s, layouts, operators, strategies, moves, copies, entries, views, handed),  \
       (eg_layout_seam_list, seams)
 
 /// Flag next to the phase bits: the value must leave the step in the layout it
@@ -242,35 +241,39 @@ static egraph_status add_kept(builder *b, uint32_t v, uint32_t from, uint32_t to
   return EGRAPH_OK;
 }
 
-static uint32_t first_view(builder *b, uint32_t v) {
-  uint32_t *of = b->viewed.data;
+// A device may keep one storage for all values that views connect. The value that counts
+// for all of them is one that reuses another storage, if there is one: an entry, or what
+// becomes an entry; otherwise one that a later phase uses.
+
+static uint32_t counted_value(builder *b, uint32_t v) {
+  uint32_t *of = b->model->views.data;
   for (; of[v] != v; v = of[v])
     of[v] = of[of[v]];
   return v;
 }
 
-static bool is_kept(const builder *b, uint32_t v) {
-  uint32_t later = b->uses.data[v] & ((1u << EG_PHASE_COUNT) - 1);
-  return later >> (model_space_value(b, v)->phase + 1) != 0;
+static uint32_t claim_of(const builder *b, uint32_t v) {
+  const eg_space_value *value = model_space_value(b, v);
+  uint32_t phases = b->uses.data[v] & ((1u << EG_PHASE_COUNT) - 1);
+  if (value->is_entry || value->is_sum || (b->uses.data[v] & LEAVES) != 0) return 2;
+  return phases >> (value->phase + 1) != 0 ? 1 : 0;
 }
 
-/// Finds the values that views connect: a device may keep one storage for all of them.
-/// The first of them that a later phase uses stands for all.
 static egraph_status find_views(builder *b) {
   const eg_plan_space *space = b->space;
-  EG_TRY(eg_u32s_fill(&b->viewed, space->values.len, 0));
   for (uint32_t v = 0; v < space->values.len; v++)
-    b->viewed.data[v] = v;
+    EG_TRY(eg_u32s_push(&b->model->views, v));
   for (uint32_t o = 0; o < space->operators.len; o++) {
     const eg_space_operator *op = &space->operators.data[o];
     eg_term term = eg_engine_term(eg_plan_space_engine(space), op->node);
     if (op->input_count != 1 || !eg_op_keeps_order((eg_op)term.op)) continue;
-    uint32_t made = first_view(b, op->value);
-    uint32_t of = first_view(b, space->inputs.data[op->inputs]);
-    bool is_first = made < of ? is_kept(b, made) || !is_kept(b, of)
-                              : is_kept(b, made) && !is_kept(b, of);
-    b->viewed.data[is_first ? of : made] = is_first ? made : of;
+    uint32_t made = counted_value(b, op->value);
+    uint32_t of = counted_value(b, space->inputs.data[op->inputs]);
+    bool is_made = claim_of(b, made) > claim_of(b, of);
+    b->model->views.data[is_made ? of : made] = is_made ? made : of;
   }
+  for (uint32_t v = 0; v < space->values.len; v++)
+    b->model->views.data[v] = counted_value(b, v);
   return EGRAPH_OK;
 }
 
@@ -279,7 +282,7 @@ static egraph_status find_views(builder *b) {
 /// that of its operand.
 static uint32_t memory_rows(builder *b, uint32_t v, eg_phase p, eg_phase q) {
   bool has_storage = model_space_value(b, v)->is_sum || (b->uses.data[v] & LEAVES) != 0 ||
-                     first_view(b, v) != v;
+                     counted_value(b, v) != v;
   return has_storage ? 0 : rows_between(b, p, q);
 }
 

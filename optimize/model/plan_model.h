@@ -57,6 +57,9 @@ typedef struct eg_plan_model {
   eg_u32s moves;          // [problem arcs] of the value's layout graph
   eg_u32s copies;         // [space values][3 phases] problem value, or EG_SPACE_NONE
   eg_u32s entries;        // [space values] likewise
+  // [space values] The value that counts the bytes of all values that views connect to
+  // it, which a device may keep in one storage.
+  eg_u32s views;
   // [links between blocks][EG_SEAMS] The problem value that is handed over; in an open
   // model [links between blocks][EG_SEAMS][EG_LINK_ENDS]
   eg_u32s handed;

@@ -432,10 +432,11 @@ static double bytes_at(const step_view *p, uint32_t value, uint32_t place) {
 }
 
 /// True when the value may share the storage of another value, as a value for the next
-/// step and elements of a tuple do.
+/// step, elements of a tuple and views do.
 static bool has_storage(const step_view *p, uint32_t space_value) {
   const eg_space_value *value = &p->space->values.data[space_value];
-  return p->needs->exits.data[space_value] != 0 || value->is_sum || value->is_tuple;
+  return p->needs->exits.data[space_value] != 0 || value->is_sum || value->is_tuple ||
+         p->model->views.data[space_value] != space_value;
 }
 
 // ---- values across the step -----------------------------------------------------------
