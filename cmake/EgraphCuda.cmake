@@ -35,6 +35,7 @@ target_include_directories(egraph_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS
 # A plugin for C programs: nothing of the C++ runtime.
 target_compile_options(egraph_cuda PRIVATE
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fno-exceptions,-fno-rtti,-fno-threadsafe-statics>"
+  "$<$<COMPILE_LANGUAGE:CUDA>:--compress-mode=size>"
   "$<$<COMPILE_LANGUAGE:C>:$<TARGET_PROPERTY:egraph_flags,INTERFACE_COMPILE_OPTIONS>>")
 
 find_path(nccl_include nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})

@@ -172,7 +172,7 @@ static inline void plan_price(plan_brute *b, uint32_t v, const plan_start *start
     sums.cost +=
         runs * plan_reach_from_two(b, type, start->layout[q], start->second[q], wanted);
     // What leaves for the next step may stand where the entry did, which counts.
-    if (start->from[q] < 0 || b->of.values[v].leaves) continue;
+    if (start->from[q] < 0 || b->of.values[v].leaves || b->of.values[v].is_view) continue;
     plan_keep(b, start, q, start->layout[q], b->of.types[type].bytes[start->layout[q]],
               &sums);
     if (start->second[q] != PLAN_LAYOUTS)

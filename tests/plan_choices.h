@@ -43,6 +43,7 @@ typedef struct plan_value {
   bool is_entry;
   bool may_have_formats; // joined to a convolution by operators that handle formats
   bool leaves;           // for the next step, as what enters it
+  bool is_view;          // another value that views lead to counts the bytes
   uint32_t strategy_begin, strategy_end;
 } plan_value;
 
@@ -393,6 +394,43 @@ static inline void plan_add_members(plan_choices *c, uint32_t v) {
   value->strategy_end = c->strategy_count;
 }
 
+// ---- views --------------------------------------------------------------------------
+
+/// 2: has the storage of an entry; 1: a later phase uses it.
+static inline int plan_claim(const plan_value *value) {
+  if (value->is_entry || value->leaves) return 2;
+  return value->uses >> (value->phase + 1) != 0 ? 1 : 0;
+}
+
+/// Spreads to values that reshapes connect which of them counts the bytes of all: the one
+/// with the greatest claim, and of these the lowest class.
+static inline void plan_find_views(plan_choices *c) {
+  uint32_t counts[PLAN_VALUES];
+  for (uint32_t v = 0; v < c->value_count; v++)
+    counts[v] = v;
+  for (bool moves = true; moves;) {
+    moves = false;
+    for (uint32_t v = 0; v < c->value_count; v++) {
+      uint32_t count;
+      const eg_node *nodes = eg_engine_class_nodes(c->engine, c->values[v].class, &count);
+      for (uint32_t i = 0; i < count; i++) {
+        eg_term term = eg_engine_term(c->engine, nodes[i]);
+        if (term.arity != 1 || !eg_op_keeps_order((eg_op)term.op)) continue;
+        uint32_t *a = &counts[v], *b = &counts[plan_value_of(c, term.children[0])];
+        if (*a == *b) continue;
+        int mine = plan_claim(&c->values[*a]), other = plan_claim(&c->values[*b]);
+        if (mine > other || (mine == other && *a < *b))
+          *b = *a;
+        else
+          *a = *b;
+        moves = true;
+      }
+    }
+  }
+  for (uint32_t v = 0; v < c->value_count; v++)
+    c->values[v].is_view = counts[v] != v;
+}
+
 // ---- entry points -------------------------------------------------------------------
 
 /// The e-graph is clean, its values have one result each; info->phases are given.
@@ -421,6 +459,7 @@ static inline void plan_choices_init(plan_choices *c, eg_tensor_egraph *egraph,
   plan_phases(c);
   for (uint32_t v = 0; v < c->value_count; v++)
     plan_add_members(c, v);
+  plan_find_views(c);
 }
 
 #endif

@@ -243,7 +243,8 @@ static egraph_status add_kept(builder *b, uint32_t v, uint32_t from, uint32_t to
 
 // A device may keep one storage for all values that views connect. The value that counts
 // for all of them is one that reuses another storage, if there is one: an entry, or what
-// becomes an entry; otherwise one that a later phase uses.
+// becomes an entry; otherwise one that a later phase uses. Among several it is the one
+// with the lowest class.
 
 static uint32_t counted_value(builder *b, uint32_t v) {
   uint32_t *of = b->model->views.data;
@@ -259,6 +260,13 @@ static uint32_t claim_of(const builder *b, uint32_t v) {
   return phases >> (value->phase + 1) != 0 ? 1 : 0;
 }
 
+/// True when value v counts for value w.
+static bool counts_for(const builder *b, uint32_t v, uint32_t w) {
+  uint32_t mine = claim_of(b, v), other = claim_of(b, w);
+  if (mine != other) return mine > other;
+  return model_space_value(b, v)->class.id < model_space_value(b, w)->class.id;
+}
+
 static egraph_status find_views(builder *b) {
   const eg_plan_space *space = b->space;
   for (uint32_t v = 0; v < space->values.len; v++)
@@ -269,7 +277,7 @@ static egraph_status find_views(builder *b) {
     if (op->input_count != 1 || !eg_op_keeps_order((eg_op)term.op)) continue;
     uint32_t made = counted_value(b, op->value);
     uint32_t of = counted_value(b, space->inputs.data[op->inputs]);
-    bool is_made = claim_of(b, made) > claim_of(b, of);
+    bool is_made = counts_for(b, made, of);
     b->model->views.data[is_made ? of : made] = is_made ? made : of;
   }
   for (uint32_t v = 0; v < space->values.len; v++)

@@ -17,9 +17,10 @@ static const row_case cases[] = {
 
 // Their operator, or what they ask of it, has no kernel there.
 static const char *const on_the_host[] = {
-    "gemm_factors", "gru",          "gru_linear",   "gru_of_softsign", "lstm",
-    "lstm_clip",    "lstm_coupled", "lstm_of_data", "pad_reflect",     "resize",
-    "rnn",          "shape",        "top_k"};
+    "gemm_factors", "gru",          "gru_linear",       "gru_of_softsign", "lstm",
+    "lstm_clip",    "lstm_coupled", "lstm_of_data",     "pad_reflect",     "resize",
+    "rnn",          "rope",         "rope_per_element", "rope_rows_first", "shape",
+    "top_k"};
 
 static bool is_listed(const char *name) {
   for (size_t i = 0; i < sizeof on_the_host / sizeof *on_the_host; i++)
