@@ -1,6 +1,6 @@
 #!/bin/bash
 # Packs the command, the plugins and the tests of label gpu from a build folder into one archive that runs
-# on a machine with a GPU: gpu_bundle.sh BUILD-FOLDER OUT.tgz. There: unpack, and egraph-gpu/run.sh (gpu_check.sh)
+# on a machine with a GPU: gpu_bundle.sh BUILD-FOLDER OUT.txz. There: unpack, and egraph-gpu/run.sh (gpu_check.sh)
 # Libraries that are not part of every system come along; those of CUDA are expected on the target, or in
 # the folders that LD_LIBRARY_PATH names.
 # SPDX-License-Identifier: Apache-2.0
@@ -44,7 +44,7 @@ for file in "$top"/lib/*; do patchelf --set-rpath '$ORIGIN' "$file"; done
 for file in "$top"/bin/*; do patchelf --set-rpath '$ORIGIN/../lib' "$file"; done
 
 cp "$(dirname "$0")/gpu_check.sh" "$top/run.sh"
-tar -C "$work" -czf "$archive" egraph-gpu
+XZ_OPT="-1 -T0" tar -C "$work" -cJf "$archive" egraph-gpu
 bytes=$(stat -c %s "$archive")
 echo "$archive: $((bytes / 1024)) KiB"
 if [ "$bytes" -gt $((20 << 20)) ]; then
