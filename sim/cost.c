@@ -499,9 +499,10 @@ void eg_cost_withdraw(eg_cost_model *model) {
   forget_requests(model, model->requests.len);
 }
 
-egraph_status eg_cost_measure(eg_cost_model *model, const eg_measurer *measurer,
-                              bool (*progress)(void *user, uint32_t done, uint32_t total),
-                              void *user) {
+egraph_status eg_cost_remeasure(eg_cost_model *model, const eg_measurer *measurer,
+                                bool (*progress)(void *user, uint32_t done,
+                                                 uint32_t total),
+                                void *user) {
   batch b = {.started = eg_clock_seconds()};
   egraph_status status = measure_all(model, measurer, progress, user, &b);
   // Measurements before a failure are kept, and the failure is reported.
@@ -514,5 +515,12 @@ egraph_status eg_cost_measure(eg_cost_model *model, const eg_measurer *measurer,
     (void)EG_FAIL(status, "%s", why);
   }
   forget_requests(model, b.first);
-  return status == EGRAPH_OK ? calibrate(model) : status;
+  return status;
+}
+
+egraph_status eg_cost_measure(eg_cost_model *model, const eg_measurer *measurer,
+                              bool (*progress)(void *user, uint32_t done, uint32_t total),
+                              void *user) {
+  EG_TRY(eg_cost_remeasure(model, measurer, progress, user));
+  return calibrate(model);
 }

@@ -133,6 +133,12 @@ void eg_cost_withdraw(eg_cost_model *model);
 egraph_status eg_cost_measure(eg_cost_model *model, const eg_measurer *measurer,
                               bool (*progress)(void *user, uint32_t done, uint32_t total),
                               void *user);
+/// The same, but keeps the calibration: estimates of what is not measured stay as they
+/// are, so that a proof that uses them holds.
+egraph_status eg_cost_remeasure(eg_cost_model *model, const eg_measurer *measurer,
+                                bool (*progress)(void *user, uint32_t done,
+                                                 uint32_t total),
+                                void *user);
 /// Counts this machine's measured nodes, and those of them that no back-end kernel runs.
 egraph_status eg_cost_counts(eg_cost_model *model, uint32_t *out_entries,
                              uint32_t *out_unsupported);

@@ -206,11 +206,12 @@ static egraph_status measure_costs(run *r) {
   (void)snprintf(line, sizeof line, "%" PRIu32 " operators without a measured cost",
                  requested);
   if (report_progress(r, "profile", line) || r->input->measurer == NULL) return EGRAPH_OK;
+  if (requested == 0) return EGRAPH_OK;
   EG_TRY(eg_cost_measure(costs, r->input->measurer, on_measure, r));
   egraph_report *report = &r->result->report;
-  uint32_t measured = requested - eg_cost_requested(costs);
-  report->measured += measured;
-  if (measured != 0 && report->compared.estimated + report->compared.guessed != 0) {
+  report->measured += requested - eg_cost_requested(costs);
+  const egraph_cost_basis *known = &report->compared;
+  if (known->estimated + known->guessed + known->unpriced != 0) {
     r->is_all = false;
     r->least_bound = INFINITY;
   }
@@ -433,7 +434,7 @@ static egraph_status measure_again(settling *s) {
   const eg_single_source source = source_of(s->r);
   EG_TRY(eg_single_problem_request_again(s->r->alloc, &source, s->decides));
   uint32_t requested = eg_cost_requested(costs);
-  EG_TRY(eg_cost_measure(costs, s->r->input->measurer, is_over, s));
+  EG_TRY(eg_cost_remeasure(costs, s->r->input->measurer, is_over, s));
   s->r->result->report.measured_again += requested - eg_cost_requested(costs);
   // An operator that was not measured again in time keeps its cost: a later round must
   // not change a cost that this round's proof uses.

@@ -314,6 +314,25 @@ static bool stop_at(void *user, uint32_t done, uint32_t total) {
   return done == *stop;
 }
 
+static void a_search_may_measure_again_without_changing_estimates(void **state) {
+  (void)state;
+  eg_cost_model *model = open_model(NULL, false);
+  device d = {.seconds = 0};
+  eg_measurer measurer = measurer_of(&d);
+  for (int64_t channels = 8; channels <= 32; channels *= 2)
+    measure_now(model, relu(channels), &d);
+  double before = price(model, relu(24), EG_COST_ESTIMATED);
+  d.seconds = 1e-3;
+  for (int64_t channels = 8; channels <= 32; channels *= 2)
+    assert_ok(eg_cost_request_again(model, relu(channels), EG_AGAIN_REPLACE));
+  assert_ok(eg_cost_remeasure(model, &measurer, NULL, NULL));
+  assert_true(price(model, relu(8), EG_COST_MEASURED) == 1e-3);
+  assert_true(price(model, relu(24), EG_COST_ESTIMATED) == before);
+  assert_ok(eg_cost_measure(model, &measurer, NULL, NULL)); // nothing but the calibration
+  assert_true(price(model, relu(24), EG_COST_ESTIMATED) > 2 * before);
+  eg_cost_model_destroy(model);
+}
+
 static void measuring_again_keeps_the_smaller_or_replaces(void **state) {
   (void)state;
   eg_cost_model *model = open_model(NULL, false);
@@ -549,6 +568,7 @@ int main(void) {
       IN_FOLDER(unsupported_nodes_cost_infinity_and_are_not_asked_again),
       cmocka_unit_test(requests_are_copied_and_measured_once_in_order),
       IN_FOLDER(measuring_again_keeps_the_smaller_or_replaces),
+      IN_FOLDER(a_search_may_measure_again_without_changing_estimates),
       IN_FOLDER(a_model_of_again_measures_what_is_known),
       IN_FOLDER(stopping_early_keeps_what_was_measured),
       IN_FOLDER(a_failing_device_keeps_what_was_measured),
