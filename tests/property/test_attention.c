@@ -196,6 +196,36 @@ static void compare(const char *what, const kit_tensors *a, uint32_t i,
   }
 }
 
+/// What one graph computes: on the reference kernels, and on the CPU by 1 and 3 threads.
+typedef struct runs {
+  eg_graph *graph;
+  kit_tensors inputs, plain, one, three;
+} runs;
+
+static void run_all(eg_rng *rng, const char *text, runs *r) {
+  r->graph = kit_parse("attention", text);
+  kit_inputs_draw(r->graph, &r->inputs);
+  if (below(rng, 3) == 0) put_specials(rng, &r->inputs);
+  kit_run(r->graph, "reference", 1, &r->inputs, &r->plain);
+  kit_run(r->graph, "cpu", 1, &r->inputs, &r->one);
+  kit_run(r->graph, "cpu", 3, &r->inputs, &r->three);
+}
+
+static void close_runs(runs *r) {
+  kit_tensors_deinit(&r->inputs);
+  kit_tensors_deinit(&r->plain);
+  kit_tensors_deinit(&r->one);
+  kit_tensors_deinit(&r->three);
+  eg_graph_destroy(r->graph);
+}
+
+/// Result i: the CPU is near the reference, with the same bits on any number of threads.
+static void compare_runs(const runs *r, uint32_t i, const char *text) {
+  compare("cpu", &r->one, i, &r->plain, i, text);
+  size_t bytes = eg_type_bytes(&r->one.items[i].type);
+  assert_memory_equal(r->one.items[i].data, r->three.items[i].data, bytes);
+}
+
 static void equals_its_parts(void **state) {
   (void)state;
   eg_rng rng = {.state = test_seed(20261130)};
@@ -203,23 +233,12 @@ static void equals_its_parts(void **state) {
   size_t rounds = test_rounds(ROUNDS);
   for (size_t round = 0; round < rounds; round++) {
     const drawn d = draw(&rng);
-    kit_tensors inputs, plain, one, three;
+    runs r;
     write_graph(&d, text);
-    eg_graph *graph = kit_parse("attention", text);
-    kit_inputs_draw(graph, &inputs);
-    if (below(&rng, 3) == 0) put_specials(&rng, &inputs);
-    kit_run(graph, "reference", 1, &inputs, &plain);
-    kit_run(graph, "cpu", 1, &inputs, &one);
-    kit_run(graph, "cpu", 3, &inputs, &three);
-    compare("reference", &plain, 0, &plain, 1, text);
-    compare("cpu", &one, 0, &plain, 0, text);
-    size_t bytes = eg_type_bytes(&one.items[0].type);
-    assert_memory_equal(one.items[0].data, three.items[0].data, bytes);
-    kit_tensors_deinit(&inputs);
-    kit_tensors_deinit(&plain);
-    kit_tensors_deinit(&one);
-    kit_tensors_deinit(&three);
-    eg_graph_destroy(graph);
+    run_all(&rng, text, &r);
+    compare("reference", &r.plain, 0, &r.plain, 1, text);
+    compare_runs(&r, 0, text);
+    close_runs(&r);
   }
 }
 
@@ -230,24 +249,12 @@ static void gradients_are_those_of_the_reference(void **state) {
   size_t rounds = test_rounds(ROUNDS);
   for (size_t round = 0; round < rounds; round++) {
     const drawn d = draw(&rng);
-    kit_tensors inputs, plain, one, three;
+    runs r;
     write_gradient(&d, text);
-    eg_graph *graph = kit_parse("attention", text);
-    kit_inputs_draw(graph, &inputs);
-    if (below(&rng, 3) == 0) put_specials(&rng, &inputs);
-    kit_run(graph, "reference", 1, &inputs, &plain);
-    kit_run(graph, "cpu", 1, &inputs, &one);
-    kit_run(graph, "cpu", 3, &inputs, &three);
-    for (uint32_t i = 0; i < 3; i++) {
-      compare("cpu", &one, i, &plain, i, text);
-      size_t bytes = eg_type_bytes(&one.items[i].type);
-      assert_memory_equal(one.items[i].data, three.items[i].data, bytes);
-    }
-    kit_tensors_deinit(&inputs);
-    kit_tensors_deinit(&plain);
-    kit_tensors_deinit(&one);
-    kit_tensors_deinit(&three);
-    eg_graph_destroy(graph);
+    run_all(&rng, text, &r);
+    for (uint32_t i = 0; i < 3; i++)
+      compare_runs(&r, i, text);
+    close_runs(&r);
   }
 }
 
