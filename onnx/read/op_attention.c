@@ -1,7 +1,7 @@
 // Import of attention and related operators of language models: causal convolution with a
-// state, linear attention. Attention becomes the operator of that
-// name; it becomes products and softmax where its scores are a result, or where the
-// softmax has a precision below that of the operands. Known positions become constants.
+// state, linear attention. Attention becomes the operator `attention`, or products and
+// softmax where its scores are a result or where the softmax has a precision below that
+// of the operands. Known positions become constants.
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <math.h>
@@ -234,7 +234,7 @@ static void find_window(attention *a) {
                   (is_causal || (a->left < 0 ? a->right < 0 : a->left == a->right));
   if (!a->has_window) return;
   a->causal = is_causal;
-  a->window = a->left + 1;
+  a->window = a->left < 0 ? 0 : a->left + 1;
 }
 
 // True when the operator sums in the precision of the softmax, or in a higher one.
@@ -526,10 +526,15 @@ egraph_status eg_onnx_import_microsoft_attention(const eg_onnx_call *call) {
   int64_t third = type.rank == 3 ? type.dims[2] / 3 : 0;
   const int64_t equal[] = {third, third, third};
   if (!has_sizes || sizes.len != 3) sizes = (eg_ints){equal, 3};
-  int64_t first = sizes.data[0], second = first + sizes.data[1];
-  if (type.rank != 3 || sizes.data[0] < 1 || sizes.data[1] < 1 || sizes.data[2] < 1 ||
-      second + sizes.data[2] != type.dims[2])
+  int64_t left = type.rank == 3 ? type.dims[2] : 0; // columns of no part yet
+  for (uint32_t i = 0; i < 3; i++) {
+    if (sizes.data[i] < 1 || sizes.data[i] > left)
+      return EG_FAIL(EGRAPH_E_PARSE, "the weights are no queries, keys and values");
+    left -= sizes.data[i];
+  }
+  if (left != 0)
     return EG_FAIL(EGRAPH_E_PARSE, "the weights are no queries, keys and values");
+  int64_t first = sizes.data[0], second = first + sizes.data[1];
   const attended x = {columns(&write, all, 0, first), columns(&write, all, first, second),
                       columns(&write, all, second, type.dims[2]), EG_REF_NONE,
                       EG_REF_NONE};

@@ -99,13 +99,13 @@ static bool find_made(const recognizer *r, eg_class class, eg_value *out) {
 }
 
 /// Makes a name that no value of the graph has, as values that are copied keep theirs.
-static egraph_status fresh_name(recognizer *r, const char **out) {
-  enum { ROOM = 32 };
+static egraph_status fresh_name(recognizer *r, uint32_t op, const char **out) {
+  enum { ROOM = 48 };
   char *name;
   eg_value taken;
   EG_NEW(&r->arena, ROOM, name);
   do
-    (void)snprintf(name, ROOM, "attention.%" PRIu32, r->named++);
+    (void)snprintf(name, ROOM, "%s.%" PRIu32, eg_op_info_of((eg_op)op)->name, r->named++);
   while (eg_graph_find_value(r->graph, name, &taken));
   *out = name;
   return EGRAPH_OK;
@@ -144,7 +144,7 @@ static egraph_status reach(recognizer *r, eg_class class, uint32_t steps, eg_val
     if (!may_be_added((eg_op)term.op)) continue;
     EG_TRY(reach_operands(r, &term, steps - 1, operands, &all));
     if (!all) continue;
-    EG_TRY(fresh_name(r, &name));
+    EG_TRY(fresh_name(r, term.op, &name));
     return eg_graph_add_node(r->out, NULL,
                              eg_tensor_egraph_attrs_at(r->egraph, term.payload), operands,
                              term.arity, &name, out);
@@ -185,10 +185,7 @@ static void find_in(const recognizer *r, eg_class class, finding *f) {
 /// Finds the operator of which a class is the only or the first result.
 static void find_operator(const recognizer *r, eg_class class, finding *f) {
   uint32_t parts;
-  if (f->op == EG_OP_ROPE) {
-    find_in(r, class, f);
-    return;
-  }
+  find_in(r, class, f);
   const eg_node *nodes = eg_engine_class_nodes(r->engine, class, &parts);
   for (uint32_t p = 0; p < parts; p++) {
     eg_term part = eg_engine_term(r->engine, nodes[p]);
@@ -227,11 +224,10 @@ static egraph_status replace_by(recognizer *r, const eg_graph_node_info *node, e
     return EGRAPH_OK;
   EG_TRY(reach_operands(r, &f.term, MOST_STEPS, operands, &all));
   if (!all) return EGRAPH_OK;
+  const eg_attrs *attrs = eg_tensor_egraph_attrs_at(r->egraph, f.term.payload);
   const char *names[2] = {eg_graph_value(r->graph, node->results[0])->name};
-  EG_TRY(fresh_name(r, &names[1]));
-  EG_TRY(eg_graph_add_node(r->out, NULL,
-                           eg_tensor_egraph_attrs_at(r->egraph, f.term.payload), operands,
-                           f.term.arity, names, results));
+  if (eg_op_results(attrs) > 1) EG_TRY(fresh_name(r, op, &names[1]));
+  EG_TRY(eg_graph_add_node(r->out, NULL, attrs, operands, f.term.arity, names, results));
   r->map[node->results[0].id] = results[0];
   r->found++;
   *out_done = true;
