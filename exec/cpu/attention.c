@@ -41,10 +41,9 @@ typedef struct attention_plan {
 /// A run. Addresses: result, sums, scratch, queries, keys, values; then the mask, if any.
 typedef struct attention_run {
   const attention_plan *plan;
-  float *out, *sums, *scratch;
+  float *out, *sums;
   const float *q, *k, *v;
   const void *mask;
-  eg_parts parts;
 } attention_run;
 
 /// One unit: queries [first, last) of a group, and its scratch memory.
@@ -274,7 +273,8 @@ static void end_row(const unit *u, int64_t row) {
   u->run->sums[at] = is_zero ? -INFINITY : (most == -INFINITY ? 0 : most) + logf(sum);
 }
 
-static void run_unit(const attention_run *run, int64_t number, float *scratch) {
+static void run_unit(const void *user, int64_t number, float *scratch) {
+  const attention_run *run = user;
   const attention_plan *p = run->plan;
   int64_t chunk = number % p->chunks;
   unit u = {.run = run,
@@ -305,26 +305,17 @@ static void run_unit(const attention_run *run, int64_t number, float *scratch) {
     end_row(&u, row);
 }
 
-static void run_units(void *user) {
-  attention_run *run = user;
-  uint32_t share = eg_parts_enter(&run->parts);
-  float *scratch = run->scratch + share * run->plan->scratch;
-  for (int64_t number; eg_parts_take(&run->parts, &share, &number);)
-    run_unit(run, number, scratch);
-}
-
 static egraph_status run_attention(const void *payload, void *const *addresses) {
   const attention_plan *p = payload;
   attention_run run = {.plan = p,
                        .out = addresses[0],
                        .sums = addresses[1],
-                       .scratch = addresses[2],
                        .q = addresses[3],
                        .k = addresses[4],
                        .v = addresses[5],
                        .mask = p->mask.is_given ? addresses[6] : NULL};
   int64_t units = p->size.batch * p->size.groups * p->chunks;
-  eg_parts_run(&run.parts, units, run_units, &run, p->threads);
+  eg_parts_with_scratch(units, p->threads, addresses[2], p->scratch, run_unit, &run);
   return EGRAPH_OK;
 }
 

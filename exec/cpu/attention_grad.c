@@ -46,10 +46,9 @@ typedef struct gradient_plan {
 
 typedef struct gradient_run {
   const gradient_plan *plan;
-  float *dq, *dk, *dv, *scratch;
+  float *dq, *dk, *dv;
   const float *d, *q, *k, *v, *out, *sums;
   const void *mask;
-  eg_parts parts;
 } gradient_run;
 
 /// One unit: blocks of queries [first, last) of a group with keys [from, to).
@@ -399,7 +398,8 @@ static unit unit_at(const gradient_run *run, int64_t number) {
   return u;
 }
 
-static void run_unit(const gradient_run *run, int64_t number, float *scratch) {
+static void run_unit(const void *user, int64_t number, float *scratch) {
+  const gradient_run *run = user;
   const gradient_plan *p = run->plan;
   unit u = unit_at(run, number);
   u.scratch = scratch;
@@ -411,21 +411,12 @@ static void run_unit(const gradient_run *run, int64_t number, float *scratch) {
     run_queries(&u, block);
 }
 
-static void run_units(void *user) {
-  gradient_run *run = user;
-  uint32_t share = eg_parts_enter(&run->parts);
-  float *scratch = run->scratch + share * run->plan->scratch;
-  for (int64_t number; eg_parts_take(&run->parts, &share, &number);)
-    run_unit(run, number, scratch);
-}
-
 static egraph_status run_gradient(const void *payload, void *const *addresses) {
   const gradient_plan *p = payload;
   gradient_run run = {.plan = p,
                       .dq = addresses[0],
                       .dk = addresses[1],
                       .dv = addresses[2],
-                      .scratch = addresses[3],
                       .d = addresses[4],
                       .q = addresses[5],
                       .k = addresses[6],
@@ -434,7 +425,7 @@ static egraph_status run_gradient(const void *payload, void *const *addresses) {
                       .sums = addresses[9],
                       .mask = p->mask.is_given ? addresses[10] : NULL};
   int64_t units = p->size.batch * p->size.groups * (p->row_parts + p->key_parts);
-  eg_parts_run(&run.parts, units, run_units, &run, p->threads);
+  eg_parts_with_scratch(units, p->threads, addresses[3], p->scratch, run_unit, &run);
   return EGRAPH_OK;
 }
 

@@ -100,9 +100,8 @@ static egraph_status pack_groups(const void *payload, void *const *addresses) {
 typedef struct grouped_run {
   const grouped_plan *plan;
   const float *x, *packed, *bias, *z;
-  float *y, *bands;
+  float *y;
   int64_t widest; // most pixels of a tile
-  eg_parts parts;
 } grouped_run;
 
 typedef struct grouped_band {
@@ -199,25 +198,20 @@ static void run_row(const grouped_run *run, const grouped_band *band, int64_t ro
   }
 }
 
-static void run_bands(void *shared) {
-  grouped_run *run = shared;
+static void run_band(const void *user, int64_t part, float *padded) {
+  const grouped_run *run = user;
   const grouped_plan *p = run->plan;
   const eg_image_conv *conv = &p->conv;
-  uint32_t share = eg_parts_enter(&run->parts);
-  float *padded = run->bands + share * p->blocks * p->plane;
-  int64_t part;
-  while (eg_parts_take(&run->parts, &share, &part)) {
-    int64_t line = part / p->bands, row = part % p->bands * p->band;
-    grouped_band band = {.image = line / conv->groups,
-                         .group = line % conv->groups,
-                         .row = row,
-                         .rows = eg_lesser(p->band, conv->rows - row),
-                         .padded = padded};
-    pad_band(run, &band);
-    for (int64_t block = 0; block < p->made; block++)
-      for (int64_t i = 0; i < band.rows; i++)
-        run_row(run, &band, i, band.group * p->made + block);
-  }
+  int64_t line = part / p->bands, row = part % p->bands * p->band;
+  grouped_band band = {.image = line / conv->groups,
+                       .group = line % conv->groups,
+                       .row = row,
+                       .rows = eg_lesser(p->band, conv->rows - row),
+                       .padded = padded};
+  pad_band(run, &band);
+  for (int64_t block = 0; block < p->made; block++)
+    for (int64_t i = 0; i < band.rows; i++)
+      run_row(run, &band, i, band.group * p->made + block);
 }
 
 static egraph_status run_grouped(const void *payload, void *const *addresses) {
@@ -226,12 +220,12 @@ static egraph_status run_grouped(const void *payload, void *const *addresses) {
                      .y = addresses[0],
                      .x = addresses[1],
                      .packed = addresses[2],
-                     .bands = addresses[3],
                      .bias = p->conv.has_bias ? addresses[4] : NULL,
                      .z = p->conv.has_z ? addresses[4 + p->conv.has_bias] : NULL};
   run.widest = run.packed[p->packed] != 0 ? EG_MOST_PIXELS : 1;
-  eg_parts_run(&run.parts, p->conv.images * p->conv.groups * p->bands, run_bands, &run,
-               p->threads);
+  int64_t bands = p->conv.images * p->conv.groups * p->bands;
+  eg_parts_with_scratch(bands, p->threads, addresses[3], p->blocks * p->plane, run_band,
+                        &run);
   return EGRAPH_OK;
 }
 

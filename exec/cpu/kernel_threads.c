@@ -131,6 +131,31 @@ void eg_parts_each(int64_t whole, int64_t step, uint32_t threads,
   eg_parts_run(&r.parts, (whole + step - 1) / step, run_ranges, &r, threads);
 }
 
+typedef struct units {
+  eg_parts parts;
+  float *scratch;
+  int64_t floats;
+  void (*body)(const void *user, int64_t unit, float *scratch);
+  const void *user;
+} units;
+
+static void run_units(void *shared) {
+  units *u = shared;
+  uint32_t share = eg_parts_enter(&u->parts);
+  float *mine = u->scratch + share * u->floats;
+  for (int64_t unit; eg_parts_take(&u->parts, &share, &unit);)
+    u->body(u->user, unit, mine);
+}
+
+void eg_parts_with_scratch(int64_t count, uint32_t threads, float *scratch,
+                           int64_t floats,
+                           void (*body)(const void *user, int64_t unit, float *scratch),
+                           const void *user) {
+  units u = {.scratch = scratch, .floats = floats, .body = body, .user = user};
+  if (threads > EG_MAX_SHARES) threads = EG_MAX_SHARES; // more would share scratch
+  eg_parts_run(&u.parts, count, run_units, &u, threads);
+}
+
 // ---- the flag "invalid operation" ---------------------------------------------------
 
 bool eg_invalid_flag_works(uint32_t threads) {

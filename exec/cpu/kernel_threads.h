@@ -81,6 +81,13 @@ bool eg_parts_take(eg_parts *parts, uint32_t *share, int64_t *out);
 void eg_parts_each(int64_t whole, int64_t step, uint32_t threads,
                    void (*body)(const void *user, int64_t begin, int64_t end),
                    const void *user);
+/// Calls body(user, unit, scratch) for units [0, count), on at most `threads` threads,
+/// and at most EG_MAX_SHARES. `scratch` has `floats` elements for each of these threads;
+/// a thread's calls get the same ones.
+void eg_parts_with_scratch(int64_t count, uint32_t threads, float *scratch,
+                           int64_t floats,
+                           void (*body)(const void *user, int64_t unit, float *scratch),
+                           const void *user);
 
 // ---- the flag "invalid operation" ---------------------------------------------------
 
