@@ -93,6 +93,16 @@ static void means_split_like_sums(void **state) {
       "gpu=2", mean);
 }
 
+/// Heads are dimension 2 of the output and 1 of the sums.
+static void attention_splits_by_heads_behind_rows(void **state) {
+  (void)state;
+  static const char *const wanted[] = {"R R R -> R",   "S0 S0 S0 -> S0", "S2 S2 S2 -> S2",
+                                       "S1 R R -> S1", "R R S3 -> S3",   NULL};
+  expect_all(&(ops_case){EG_OP_ATTENTION, ":rows_first 1",
+                         "float32[2,6,4,8] float32[2,10,4,8] float32[2,10,4,8]", NULL},
+             "gpu=2", wanted);
+}
+
 /// Rank 1 of two has the upper half of the table.
 static void a_table_splits_by_its_entries(void **state) {
   (void)state;
@@ -187,6 +197,7 @@ int main(void) {
       cmocka_unit_test(an_addend_is_partial_where_the_sum_is),
       cmocka_unit_test(a_sum_of_values_passes_both),
       cmocka_unit_test(means_split_like_sums),
+      cmocka_unit_test(attention_splits_by_heads_behind_rows),
       cmocka_unit_test(a_table_splits_by_its_entries),
       cmocka_unit_test(merged_dimensions_split_from_the_coarse_end),
       cmocka_unit_test(a_convolution_by_rows_needs_its_neighbours),
