@@ -40,6 +40,14 @@ typedef struct eg_layout_options {
 #define EG_LAYOUT_OPTIONS_DEFAULT                                                        \
   { .time_limit_seconds = 20.0, .solutions = 1 }
 
+/// Returns the gap at which searches stop that have done `done` steps in all.
+static inline double eg_layout_gap_after(const eg_layout_options *options,
+                                         uint64_t done) {
+  bool is_late = options->late_work != 0 && done >= options->late_work;
+  return is_late && options->late_gap > options->relative_gap ? options->late_gap
+                                                              : options->relative_gap;
+}
+
 typedef struct eg_layout_solution {
   double cost, memory[EG_LAYOUT_MEMORY_ROWS]; // computed by the certificate
   double bound;      // bound of the cost of all solutions except the previous ones

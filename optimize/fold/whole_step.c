@@ -214,6 +214,7 @@ typedef struct searcher {
   const eg_planner_input *planner;
   eg_planning *out;
   double deadline;
+  uint64_t begin;    // work done before
   bool has_any;      // out is filled
   double whole_size; // estimate of the whole step's places and transitions
   bool is_mixed; // blocks have several kinds already, therefore groups are not searched
@@ -429,7 +430,9 @@ static egraph_status search_whole(searcher *s, double share, bool compares) {
 }
 
 static bool has_open_gap(const searcher *s) {
-  double gap = fmax(s->planner->budget.relative_gap, EG_PROVEN_GAP);
+  const eg_layout_options *budget = &s->planner->budget;
+  uint64_t done = budget->done != NULL ? *budget->done - s->begin : 0;
+  double gap = fmax(eg_layout_gap_after(budget, done), EG_PROVEN_GAP);
   return !s->out->is_cancelled && (!s->out->has_plan || s->out->gap > gap);
 }
 
@@ -483,6 +486,7 @@ egraph_status eg_whole_step_plan(eg_whole_step *step, const eg_planner_input *pl
                 .planner = planner,
                 .out = out,
                 .binds = planner->binds,
+                .begin = planner->budget.done != NULL ? *planner->budget.done : 0,
                 .deadline = eg_clock_seconds() + planner->budget.time_limit_seconds};
   egraph_status status = search_step(&s);
   if (status != EGRAPH_OK && s.has_any) eg_planning_deinit(out);

@@ -24,7 +24,7 @@ EG_OWNER_DEFINE_STATIC(builder, (eg_bytes, uses),
 #define MEMBERS                                                                          \
   (eg_model_values, values),                                                             \
       (eg_u32s, layouts, operators, strategies, moves, copies, entries, views, handed),  \
-      (eg_layout_seam_list, seams)
+      (eg_layout_seam_list, seams), (eg_doubles, unpriced, unpriced_arcs)
 
 /// Flag next to the phase bits: the value must leave the step in the layout it
 /// entered in.
@@ -579,20 +579,56 @@ void eg_plan_model_limit_memory(eg_plan_model *model, double bytes) {
     model->problem.memory_limit[r] = bytes;
 }
 
-void eg_plan_model_price_memory(eg_plan_model *model, const double *price) {
+static egraph_status note_costs(eg_plan_model *model) {
+  const eg_layout_problem *p = &model->problem;
+  if (model->unpriced.len != 0) return EGRAPH_OK;
+  EG_TRY(eg_doubles_append(&model->unpriced, p->cost.data, p->cost.len));
+  return eg_doubles_append(&model->unpriced_arcs, p->arc_cost.data, p->arc_cost.len);
+}
+
+static void restore_costs(eg_plan_model *model) {
+  for (size_t s = 0; s < model->unpriced.len; s++)
+    model->problem.cost.data[s] = model->unpriced.data[s];
+  for (size_t a = 0; a < model->unpriced_arcs.len; a++)
+    model->problem.arc_cost.data[a] = model->unpriced_arcs.data[a];
+}
+
+void eg_plan_model_drop_prices(eg_plan_model *model) {
+  restore_costs(model);
+  model->unpriced.len = model->unpriced_arcs.len = 0;
+}
+
+/// Returns the seconds that item `item` of memory rows costs at these prices.
+static double price_of(const eg_layout_problem *p, const eg_doubles *rows, uint32_t item,
+                       const double *price) {
+  double seconds = 0;
+  for (uint32_t r = 0; r < p->memory_rows; r++)
+    seconds += price[r] * rows[r].data[item];
+  return seconds;
+}
+
+egraph_status eg_plan_model_price_memory(eg_plan_model *model, const double *price) {
   eg_layout_problem *p = &model->problem;
-  for (uint32_t o = 0; o < eg_layout_operator_count(p); o++)
-    for (uint32_t s = p->strategy_begin.data[o]; s < p->strategy_begin.data[o + 1]; s++) {
-      uint32_t value = p->operator_value.data[o];
-      double seconds = 0;
-      for (uint32_t r = 0; r < p->memory_rows; r++)
-        seconds += price[r] * p->memory[r].data[s];
-      // Adds the seconds of one of the equal blocks: the problem multiplies costs
-      // by cost_times.
-      p->cost.data[s] +=
-          seconds * p->memory_times.data[value] / p->cost_times.data[value];
-    }
+  EG_TRY(note_costs(model));
+  restore_costs(model);
+  // Adds the seconds of one of the equal blocks: the problem multiplies costs
+  // by cost_times.
+  for (uint32_t o = 0; o < eg_layout_operator_count(p); o++) {
+    uint32_t value = p->operator_value.data[o];
+    double times = p->memory_times.data[value] / p->cost_times.data[value];
+    for (uint32_t s = p->strategy_begin.data[o]; s < p->strategy_begin.data[o + 1]; s++)
+      p->cost.data[s] += times * price_of(p, p->memory, s, price);
+  }
+  uint32_t value = 0; // arcs are in the order of values
+  for (uint32_t a = 0; a < eg_layout_arc_count(p); a++) {
+    while (p->arc_to.data[a] >= p->place_begin.data[value + 1])
+      value++;
+    assert(p->arc_to.data[a] >= p->place_begin.data[value]);
+    double times = p->memory_times.data[value] / p->cost_times.data[value];
+    p->arc_cost.data[a] += times * price_of(p, p->arc_memory, a, price);
+  }
   eg_plan_model_limit_memory(model, INFINITY);
+  return EGRAPH_OK;
 }
 
 static egraph_status build_model(builder *b) {

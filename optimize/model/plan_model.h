@@ -64,6 +64,8 @@ typedef struct eg_plan_model {
   // model [links between blocks][EG_SEAMS][EG_LINK_ENDS]
   eg_u32s handed;
   eg_layout_seam_list seams; // of an open model
+  // The problem's costs without the prices of memory; empty: it has no prices
+  eg_doubles unpriced, unpriced_arcs;
 } eg_plan_model;
 
 egraph_status eg_plan_model_init(eg_plan_model *model, egraph_allocator alloc,
@@ -81,9 +83,12 @@ egraph_status eg_plan_model_init_open(eg_plan_model *model, egraph_allocator all
 void eg_plan_model_deinit(eg_plan_model *model);
 /// Sets the bytes that a device may store for later phases at the end of any phase.
 void eg_plan_model_limit_memory(eg_plan_model *model, double bytes);
-/// Removes limits of memory, and adds the stored bytes at prices ([memory rows], seconds
-/// of a byte) to the costs.
-void eg_plan_model_price_memory(eg_plan_model *model, const double *price);
+/// Removes limits of memory, and adds the bytes of the memory rows at prices ([memory
+/// rows], seconds of a byte) to the costs, instead of earlier prices. Fails with
+/// EGRAPH_E_MEMORY.
+egraph_status eg_plan_model_price_memory(eg_plan_model *model, const double *price);
+/// Removes the prices of memory from the costs.
+void eg_plan_model_drop_prices(eg_plan_model *model);
 /// Return the scratch memory of a strategy, or of an arc of a value: the bytes that its
 /// plan step takes besides operands and results.
 static inline double eg_plan_model_strategy_scratch(const eg_plan_model *model,

@@ -77,6 +77,12 @@ static egraph_status note_large(eg_fitter *f, const eg_layout_solution *solution
                          solution->arc_used.len);
 }
 
+static void drop_plan(eg_fitted_plan *fitted) {
+  if (fitted->has_plan) eg_emitted_plan_deinit(&fitted->emitted);
+  fitted->has_plan = false;
+  eg_plan_choices_deinit(&fitted->choices);
+}
+
 egraph_status eg_fit_weigh(eg_fitter *f, const eg_layout_solution *solution,
                            eg_fit_attempt *out) {
   assert(solution->strategy.len == f->model->values.len);
@@ -99,7 +105,7 @@ egraph_status eg_fit_weigh(eg_fitter *f, const eg_layout_solution *solution,
                             solution, &emitted, summary.peak_step));
   if (out->peak > f->limit) EG_TRY(note_large(f, solution));
   if (!is_taken) return EGRAPH_OK;
-  eg_fitted_plan_deinit(f->out);
+  drop_plan(f->out);
   eg_u32s_deinit(&emitted.place_of); // places of the problem, which only the row reads
   eg_u32s_deinit(&emitted.value_at);
   f->out->emitted = emitted;
@@ -145,6 +151,9 @@ egraph_status eg_fit_solve_within(eg_fitter *f, double share, uint64_t work, dou
   options.work_limit = work < left ? work : left;
   if (options.work_limit == EG_WORK_UNLIMITED) options.work_limit = 0;
   options.relative_gap = fmax(gap, options.relative_gap);
+  if (options.late_work != 0) // of all attempts together
+    options.late_work =
+        options.late_work > f->work.done ? options.late_work - f->work.done : 1;
   if (f->least.len != 0) options.incumbent = f->least.data;
   if (f->found.len != 0) options.incumbent = f->found.data;
   return eg_fit_solve(f, &options, out);
@@ -166,10 +175,10 @@ egraph_status eg_fit_keep(eg_fitter *f, const eg_fit_rows *most, double share,
 void eg_fitted_plan_init(eg_fitted_plan *fitted, egraph_allocator alloc) {
   *fitted = (eg_fitted_plan){.status = EG_LAYOUT_UNKNOWN};
   eg_plan_choices_init(&fitted->choices, alloc);
+  eg_memory_prices_init(&fitted->prices, alloc);
 }
 
 void eg_fitted_plan_deinit(eg_fitted_plan *fitted) {
-  if (fitted->has_plan) eg_emitted_plan_deinit(&fitted->emitted);
-  fitted->has_plan = false;
-  eg_plan_choices_deinit(&fitted->choices);
+  drop_plan(fitted);
+  eg_memory_prices_deinit(&fitted->prices);
 }

@@ -213,7 +213,6 @@ static const double PROBE_SHARE = 0.05;
 
 egraph_status eg_compete_probe(const eg_competition *competition, double ceiling,
                                bool is_folded, double *out) {
-  static const double free_memory[EG_LAYOUT_MEMORY_ROWS];
   eg_competition probe = *competition;
   eg_cut cut;
   probe.layout.work_limit = eg_work_share(probe.layout.work_limit, PROBE_SHARE);
@@ -223,18 +222,20 @@ egraph_status eg_compete_probe(const eg_competition *competition, double ceiling
     EG_TRY(demands_init(&user, &probe));
     return bound_within(&probe, user.held, out);
   }
-  EG_TRY(eg_compete_cut(&probe, free_memory, ceiling, false, &cut));
+  EG_TRY(eg_compete_cut(&probe, NULL, ceiling, false, &cut));
   *out = cut.bound;
   return EGRAPH_OK;
 }
 
-egraph_status eg_compete_cut(const eg_competition *competition, const double *price,
-                             double cost, bool may_bind, eg_cut *out) {
+egraph_status eg_compete_cut(const eg_competition *competition,
+                             const eg_memory_prices *prices, double cost, bool may_bind,
+                             eg_cut *out) {
   const eg_layout_options *layout = &competition->layout;
   EG_OWNED(demands, user);
   EG_TRY(demands_init(&user, competition));
   eg_cut_input input = {.space = competition->space,
                         .limits = user.held,
+                        .prices = prices,
                         .cost = cost,
                         .may_bind = may_bind,
                         .options = {.work_limit = layout->work_limit,
@@ -242,17 +243,19 @@ egraph_status eg_compete_cut(const eg_competition *competition, const double *pr
                                     .progress = layout->progress,
                                     .user = layout->user,
                                     .done = layout->done}};
-  memcpy(input.price, price, sizeof input.price);
   return eg_plan_cut_bound(competition->alloc, &input, out);
 }
 
 static egraph_status solve_priced(const eg_competition *c, const eg_plan_limits *limits,
-                                  const double *price, eg_emitted_plan *out,
-                                  bool *out_has) {
+                                  const double *price, const eg_peak_row *step,
+                                  eg_emitted_plan *out, bool *out_has) {
   EG_OWNED(eg_plan_model, model);
   EG_LOCAL(eg_layout_result, result, c->alloc);
   EG_TRY(eg_plan_model_init_within(&model, c->alloc, c->space, limits));
-  eg_plan_model_price_memory(&model, price);
+  if (step->strategy.len != 0 &&
+      eg_peak_row_set(step, &model.problem, model.problem.memory_rows, INFINITY))
+    model.problem.memory_rows++;
+  EG_TRY(eg_plan_model_price_memory(&model, price));
   EG_TRY(eg_layout_solve(c->alloc, &model.problem, &c->layout, &result));
   if (result.solutions.len == 0) return EGRAPH_OK;
   EG_TRY(eg_plan_emit(&model, c->alloc, &result.solutions.data[0], out));
@@ -266,8 +269,8 @@ static egraph_status solve_priced(const eg_competition *c, const eg_plan_limits 
 static const double MATE_STEP = 0.03, TIE_PRICE = 1e-3;
 
 static egraph_status solve_mates(const eg_competition *c, const eg_plan_limits *limits,
-                                 const double *best, eg_emitted_plan *mates,
-                                 bool *out_has) {
+                                 const double *best, const eg_peak_row *step,
+                                 eg_emitted_plan *mates, bool *out_has) {
   bool has[EG_MATES] = {false, false};
   double highest = 0;
   egraph_status status = EGRAPH_OK;
@@ -278,7 +281,7 @@ static egraph_status solve_mates(const eg_competition *c, const eg_plan_limits *
     for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
       price[r] = fmax(best[r], TIE_PRICE * highest) *
                  (m == EG_MATE_SMALL ? 1 + MATE_STEP : 1 - MATE_STEP);
-    status = solve_priced(c, limits, price, &mates[m], &has[m]);
+    status = solve_priced(c, limits, price, step, &mates[m], &has[m]);
   }
   *out_has = status == EGRAPH_OK && has[EG_MATE_SMALL] && has[EG_MATE_CHEAP];
   for (int m = 0; m < EG_MATES && !*out_has; m++)
@@ -287,11 +290,12 @@ static egraph_status solve_mates(const eg_competition *c, const eg_plan_limits *
 }
 
 egraph_status eg_compete_mates(const eg_competition *competition, const double *best,
-                               eg_emitted_plan mates[EG_MATES], bool *out_has) {
+                               const eg_peak_row *step, eg_emitted_plan mates[EG_MATES],
+                               bool *out_has) {
   EG_OWNED(demands, user);
   *out_has = false;
   EG_TRY(demands_init(&user, competition));
-  return solve_mates(competition, user.held, best, mates, out_has);
+  return solve_mates(competition, user.held, best, step, mates, out_has);
 }
 
 // ---- baselines ----------------------------------------------------------------------

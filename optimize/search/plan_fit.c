@@ -60,12 +60,9 @@ static egraph_status weigh_strategies(eg_fitter *f, const uint32_t *strategy,
   return eg_fit_weigh(f, &solution, out);
 }
 
-/// Solves with a price of the bytes stored at any time; `cost` holds the costs of
-/// strategies without prices.
-static egraph_status try_price(eg_fitter *f, double price, const eg_doubles *cost,
-                               eg_fit_attempt *out) {
+/// Solves with a price of the bytes held at any time.
+static egraph_status try_price(eg_fitter *f, double price, eg_fit_attempt *out) {
   double prices[EG_LAYOUT_MEMORY_ROWS], allowed = 0;
-  eg_doubles *priced = &f->model->problem.cost;
   eg_layout_options options = *f->options;
   EG_LOCAL(eg_layout_result, result, f->alloc);
   double share = f->found.len != 0 ? KNOWN_PRICE_SHARE : PRICE_SHARE;
@@ -78,9 +75,9 @@ static egraph_status try_price(eg_fitter *f, double price, const eg_doubles *cos
   options.work_limit = left == EG_WORK_UNLIMITED ? 0 : left;
   options.relative_gap = fmax(COARSE_GAP, options.relative_gap);
   if (f->found.len != 0) options.incumbent = f->found.data;
-  eg_plan_model_price_memory(f->model, prices);
+  EG_TRY(eg_plan_model_price_memory(f->model, prices));
   egraph_status status = eg_layout_solve(f->alloc, &f->model->problem, &options, &result);
-  memcpy(priced->data, cost->data, cost->len * sizeof *cost->data);
+  eg_plan_model_drop_prices(f->model);
   EG_TRY(status);
   eg_work_add(&f->work, result.work);
   *out = (eg_fit_attempt){.status = result.status};
@@ -110,15 +107,14 @@ static double next_price(const eg_fitter *f, const price_search *p) {
 /// Tries prices of memory, to find early a plan that fits. Each attempt
 /// looks for the cheapest plan at its price, within a gap (try_price). `free` is the plan
 /// found at price 0, which does not fit.
-static egraph_status search_prices(eg_fitter *f, const eg_doubles *cost,
-                                   const eg_fit_attempt *free) {
+static egraph_status search_prices(eg_fitter *f, const eg_fit_attempt *free) {
   price_search p = {.low = 0, .high = INFINITY, .large = *free};
   double first_cost = free->cost;
   for (int round = 0; round < MOST_PRICES && p.large.is_solved; round++) {
     double price = next_price(f, &p);
     eg_fit_attempt now;
     if (price < 0) break;
-    EG_TRY(try_price(f, price, cost, &now));
+    EG_TRY(try_price(f, price, &now));
     if (!now.is_solved || f->floor > MOST_WORTH * first_cost) break;
     bool is_in = eg_fit_is_within(f, &now);
     *(is_in ? &p.within : &p.large) = now;
@@ -158,6 +154,13 @@ static egraph_status prove_peak(eg_fitter *f, bool *out_is_new) {
                           f->large.strategy.data));
   *out_is_new = row_of_large(f, &row) > f->limit &&
                 eg_peak_row_set(&row, &f->model->problem, f->rows, f->limit);
+  if (*out_is_new && f->rows == f->own_rows) {
+    f->first.made = f->large.made;
+    f->first.into = f->large.into;
+    f->first.strategy.len = 0;
+    EG_TRY(eg_u32s_append(&f->first.strategy, f->large.strategy.data,
+                          f->large.strategy.len));
+  }
   f->rows += *out_is_new;
   f->model->problem.memory_rows = f->rows;
   return EGRAPH_OK;
@@ -349,8 +352,8 @@ static egraph_status conclude_fit(eg_fitter *f, const eg_fit_attempt *first) {
   eg_fitted_plan *out = f->out;
   out->status = first->status;
   out->bound = fmax(first->bound, f->floor);
-  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++) // rows of steps: as row 0
-    out->price[r < f->own_rows ? r : 0] += first->price.at[r];
+  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++) // rows of steps: as the first
+    out->prices.at[r < f->own_rows ? r : f->own_rows] += first->price.at[r];
   if (!out->has_plan) {
     out->cost = INFINITY;
     out->gap = INFINITY;
@@ -437,16 +440,18 @@ static egraph_status prove_peaks(eg_fitter *f, double share, eg_fit_attempt *ino
 /// True when the best plan is proven cheapest, or it is proven that no plan exists.
 static bool is_closed(const eg_fitter *f, const eg_fit_attempt *a) {
   if (a->status == EG_LAYOUT_NO_MEMORY || a->status == EG_LAYOUT_INFEASIBLE) return true;
-  double gap = fmax(f->options->relative_gap, EG_PROVEN_GAP);
+  double gap = fmax(eg_layout_gap_after(f->options, f->work.done), EG_PROVEN_GAP);
   return f->out->has_plan && a->bound >= f->least_cost * (1 - gap);
 }
 
-static egraph_status begin_at_costs(eg_fitter *f, const eg_doubles *cost,
-                                    eg_fit_attempt *out) {
+/// If the memory limit may bind, searches with a share of the work within limits of the
+/// bytes at peak steps, beginning with the peak of the cheapest plan; then tries prices
+/// of memory, to find early a plan that fits.
+static egraph_status begin_rows(eg_fitter *f, eg_fit_attempt *out) {
   eg_fit_attempt free = {.is_solved = false};
   bool ignored;
   if (!f->only_fitting) {
-    EG_TRY(try_price(f, 0, cost, &free));
+    EG_TRY(try_price(f, 0, &free));
     EG_TRY(prove_peak(f, &ignored));
   }
   const eg_fit_rows most = eg_fit_limits(f);
@@ -454,17 +459,7 @@ static egraph_status begin_at_costs(eg_fitter *f, const eg_doubles *cost,
   EG_TRY(prove_peaks(f, EARLY_SHARE, out));
   if (is_closed(f, out) || !free.is_solved || eg_fit_is_within(f, &free))
     return EGRAPH_OK;
-  return search_prices(f, cost, &free);
-}
-
-/// If the memory limit may bind, searches with a share of the work within limits of the
-/// bytes at peak steps, beginning with the peak of the cheapest plan; then tries prices
-/// of memory, to find early a plan that fits.
-static egraph_status begin_rows(eg_fitter *f, eg_fit_attempt *out) {
-  const eg_doubles *own = &f->model->problem.cost;
-  EG_LOCAL(eg_doubles, cost, f->alloc);
-  EG_TRY(eg_doubles_append(&cost, own->data, own->len));
-  return begin_at_costs(f, &cost, out);
+  return search_prices(f, &free);
 }
 
 /// Continues without a plan that fits, or with one that may not be the cheapest.
@@ -530,14 +525,31 @@ static egraph_status fit(eg_fitter *f) {
   return conclude_fit(f, &first);
 }
 
+/// Makes the memory row of the step at which a plan first exceeded the limit, for plans
+/// above the limit, too: with all choices that were forbidden.
+static egraph_status note_step(eg_fitter *f) {
+  const eg_large_plan *first = &f->first;
+  eg_peak_row *row = &f->out->prices.step;
+  if (first->strategy.len == 0) return EGRAPH_OK;
+  EG_LOCAL(eg_plan_needs, needs, f->alloc);
+  EG_TRY(eg_plan_needs_find(&needs, f->model));
+  EG_TRY(eg_step_row_make(row, f->model, f->alloc, &needs, first->made, first->into,
+                          first->strategy.data));
+  row->made = first->made;
+  row->into = first->into;
+  return EGRAPH_OK;
+}
+
 egraph_status eg_plan_fit(eg_plan_model *model, egraph_allocator alloc,
                           const eg_layout_options *options, bool only_fitting,
                           eg_fitted_plan *out) {
   assert(options->time_limit_seconds > 0);
   assert(model->problem.memory_rows <= EG_LAYOUT_MEMORY_ROWS);
+  eg_fitted_plan_deinit(out);
   *out = (eg_fitted_plan){.status = EG_LAYOUT_UNKNOWN,
                           .places = eg_layout_place_count(&model->problem),
                           .arcs = eg_layout_arc_count(&model->problem)};
+  eg_memory_prices_init(&out->prices, alloc);
   EG_LOCAL_WITH(eg_fitter, f, alloc, .alloc = alloc, .model = model, .options = options,
                 .only_fitting = only_fitting, .limit = model->problem.memory_limit[0],
                 .deadline = eg_clock_seconds() + options->time_limit_seconds,
@@ -551,6 +563,7 @@ egraph_status eg_plan_fit(eg_plan_model *model, egraph_allocator alloc,
   for (uint32_t r = 0; r < f.own_rows; r++)
     model->problem.memory_limit[r] = f.limit;
   model->problem.memory_rows = f.own_rows;
+  if (status == EGRAPH_OK) status = note_step(&f);
   out->work = f.work.done;
   EG_RETURN_FILLED(status, eg_fitted_plan, out);
 }

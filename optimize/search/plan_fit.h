@@ -17,16 +17,17 @@
 
 #include "optimize/model/plan_emit.h"
 #include "optimize/model/plan_recall.h"
+#include "optimize/search/plan_peak.h"
 
 typedef struct eg_fitted_plan {
   eg_layout_status status; // NO_MEMORY: proven that no plan fits. UNKNOWN: none was found
   double cost, bound, gap; // seconds of a step; gap = (cost - bound) / cost
   double memory;           // bytes of a device at the plan's peak, at most the limit
   double kept;             // the most of these bytes that the problem counts at one time
-  double price[EG_LAYOUT_MEMORY_ROWS]; // seconds of a byte of each row, of the bound
-  double least_memory;   // without a plan: the least peak of all emitted plans, or 0
-  uint32_t places, arcs; // of the layout problem
-  uint64_t work;         // steps done
+  eg_memory_prices prices; // of the bound; its step is one at which a plan was too large
+  double least_memory;     // without a plan: the least peak of all emitted plans, or 0
+  uint32_t places, arcs;   // of the layout problem
+  uint64_t work;           // steps done
   bool has_plan;
   eg_emitted_plan emitted;
   eg_plan_choices choices; // the choices of the plan's solution

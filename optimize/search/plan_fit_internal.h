@@ -34,6 +34,7 @@ typedef struct eg_fitter {
   uint32_t own_rows;   // rows of the given problem
   uint32_t rows;       // own_rows and rows of steps: every plan obeys their limits
   eg_large_plan large; // the last one
+  eg_large_plan first; // whose peak step is the first row of a step
   double least_peak;   // of all emitted plans
   double least_cost;   // of the plans that fit
   double floor;        // lower bound of all costs, from prices
@@ -46,8 +47,9 @@ typedef struct eg_fitter {
   eg_fitted_plan *out;
 } eg_fitter;
 EG_OWNER_DEFINE_MEMBERS(eg_fitter, (eg_peak_row, last_peak, best_peak),
-                        (eg_u32s, found, least, large.strategy),
-                        (eg_bytes, large.arc_used), (eg_plan_forbidden, forbidden))
+                        (eg_u32s, found, least, large.strategy, first.strategy),
+                        (eg_bytes, large.arc_used, first.arc_used),
+                        (eg_plan_forbidden, forbidden))
 
 /// The result of solving within limits of the bytes stored between phases.
 typedef struct eg_fit_attempt {

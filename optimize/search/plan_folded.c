@@ -32,7 +32,7 @@ typedef struct cutter {
   egraph_allocator alloc;
   const eg_cut_input *in;
   eg_plan_model model;
-  eg_doubles cost; // of its strategies, without prices
+  double first[EG_LAYOUT_MEMORY_ROWS]; // prices to begin with
   eg_layout_potentials best;
   double start;
   eg_work work;
@@ -62,11 +62,6 @@ static double allowance(const cutter *c, const double *price) {
   return seconds;
 }
 
-static void set_prices(cutter *c, const double *price) {
-  memcpy(c->model.problem.cost.data, c->cost.data, c->cost.len * sizeof *c->cost.data);
-  eg_plan_model_price_memory(&c->model, price);
-}
-
 /// Computes the bound at these memory prices, and keeps it if it is the best.
 static egraph_status try_prices(cutter *c, const double *price, double *out_bound) {
   eg_open_options options = remaining(c);
@@ -74,7 +69,7 @@ static egraph_status try_prices(cutter *c, const double *price, double *out_boun
   double bound = 0;
   uint64_t work = 0;
   options.work_limit = eg_work_share(options.work_limit, CLIMB_SHARE);
-  set_prices(c, price);
+  EG_TRY(eg_plan_model_price_memory(&c->model, price));
   eg_layout_potentials_init(&potentials, c->alloc, &c->model.seams);
   EG_TRY(eg_layout_open_climb(c->alloc, &c->model.problem, &options, &potentials, &bound,
                               &work));
@@ -177,7 +172,7 @@ static egraph_status search_prices(cutter *c) {
   eg_open_options options = remaining(c);
   double bound;
   options.ceiling = c->in->cost * (1 + BEYOND) + allowance(c, c->out->price);
-  set_prices(c, c->out->price);
+  EG_TRY(eg_plan_model_price_memory(&c->model, c->out->price));
   EG_TRY(eg_layout_open_search(c->alloc, &c->model.problem, &options, &c->best, &bound));
   c->out->bound = fmax(c->out->bound, bound - allowance(c, c->out->price));
   return EGRAPH_OK;
@@ -187,30 +182,63 @@ static egraph_status run_cutter(cutter *c) {
   uint32_t rows = c->model.problem.memory_rows;
   double bound;
   bool is_known = false;
-  EG_TRY(
-      eg_doubles_append(&c->cost, c->model.problem.cost.data, c->model.problem.cost.len));
-  EG_TRY(try_prices(c, c->in->price, &bound));
+  EG_TRY(try_prices(c, c->first, &bound));
   if (!(bound > 0) || isinf(bound)) return EGRAPH_OK;
   for (uint32_t r = 0; r < rows; r++)
-    is_known = is_known || c->in->price[r] > 0;
+    is_known = is_known || c->first[r] > 0;
   // Memory rows without a known price are tried only if no row has one.
   for (uint32_t r = 0; c->in->may_bind && r < rows; r++)
-    if (!is_known || c->in->price[r] > 0) EG_TRY(find_price(c, r));
+    if (!is_known || c->first[r] > 0) EG_TRY(find_price(c, r));
   return search_prices(c);
+}
+
+/// Returns the number of strategies before those that hand values from block to block:
+/// those that the open model and the model of a search both begin with.
+static uint32_t common_strategies(const eg_plan_model *model) {
+  const eg_layout_problem *p = &model->problem;
+  uint32_t op = 0, count = eg_layout_operator_count(p);
+  while (op < count &&
+         model->values.data[p->operator_value.data[op]].role != EG_MODEL_HANDED)
+    op++;
+  return p->strategy_begin.data[op];
+}
+
+/// True when the step is outside the block that represents many: at that time every block
+/// holds what this block holds.
+static bool is_outside(const cutter *c, uint32_t made) {
+  return c->model.problem.memory_times.data[made] == 1;
+}
+
+/// Adds the memory row of the input's step. Where it cannot, the step's price is added to
+/// the price of the first row.
+static void add_step(cutter *c) {
+  const eg_peak_row *step = &c->in->prices->step;
+  eg_layout_problem *p = &c->model.problem;
+  uint32_t row = p->memory_rows, common = common_strategies(&c->model);
+  if (step->strategy.len == 0 || !is_outside(c, step->made)) {
+    c->first[0] += c->first[row];
+    c->first[row] = 0;
+    return;
+  }
+  assert(common <= step->strategy.len && step->arc.len == eg_layout_arc_count(p));
+  for (uint32_t s = 0; s < eg_layout_strategy_count(p); s++)
+    p->memory[row].data[s] = s < common ? step->strategy.data[s] : 0;
+  for (uint32_t a = 0; a < eg_layout_arc_count(p); a++)
+    p->arc_memory[row].data[a] = step->arc.data[a];
+  p->memory_rows++;
 }
 
 egraph_status eg_plan_cut_bound(egraph_allocator alloc, const eg_cut_input *input,
                                 eg_cut *out) {
   cutter c = {.alloc = alloc, .in = input, .start = eg_clock_seconds(), .out = out};
   *out = (eg_cut){.bound = 0};
-  memcpy(out->price, input->price, sizeof out->price);
+  if (input->prices != NULL) memcpy(c.first, input->prices->at, sizeof c.first);
   if (!input->space->can_be_cut) return EGRAPH_OK;
   EG_TRY(eg_plan_model_init_open(&c.model, alloc, input->space, input->limits));
-  eg_doubles_init(&c.cost, alloc);
+  if (input->prices != NULL) add_step(&c);
   eg_layout_potentials_init(&c.best, alloc, &c.model.seams);
   egraph_status status = run_cutter(&c);
   eg_layout_potentials_deinit(&c.best);
-  eg_doubles_deinit(&c.cost);
   eg_plan_model_deinit(&c.model);
   return status;
 }

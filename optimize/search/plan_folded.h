@@ -7,6 +7,7 @@
 #include "extract/layout/layout_bound.h"
 #include "optimize/model/plan_emit.h"
 #include "optimize/model/plan_model.h"
+#include "optimize/search/plan_peak.h"
 
 // Bounds all plans of a whole step by its folded step, cut open at the seams.
 //
@@ -16,9 +17,9 @@
 // because each block takes a part of it.
 
 typedef struct eg_cut_input {
-  const eg_plan_space *space;          // of a folded step
-  const eg_plan_limits *limits;        // the user's constraints; NULL: none
-  double price[EG_LAYOUT_MEMORY_ROWS]; // first prices: seconds of a byte, >= 0
+  const eg_plan_space *space;     // of a folded step
+  const eg_plan_limits *limits;   // the user's constraints; NULL: none
+  const eg_memory_prices *prices; // to begin with; NULL: memory is free
   double cost;   // of a plan within the limits, no bound exceeds it; or INFINITY
   bool may_bind; // the limit of memory may bind: look for better prices
   eg_open_options options;
@@ -28,7 +29,8 @@ typedef struct eg_cut {
   // Seconds of a step; 0 where the folded step proves no bound
   // (eg_plan_space.can_be_cut), INFINITY: there is no plan
   double bound;
-  double price[EG_LAYOUT_MEMORY_ROWS]; // prices of this bound
+  // Prices of this bound; behind the rows of the model the price of the step
+  double price[EG_LAYOUT_MEMORY_ROWS];
 } eg_cut;
 
 /// Bounds the step: improves the memory prices, then searches exactly. Fails with

@@ -31,6 +31,16 @@ typedef struct eg_peak_row {
 EG_OWNER_DEFINE_STATIC_FROM(eg_peak_row, (.made = EG_SPACE_NONE, .into = EG_SPACE_NONE),
                             (eg_doubles, strategy, arc))
 
+/// Prices of memory that belong to a bound.
+typedef struct eg_memory_prices {
+  // Seconds of a byte of each memory row of a model, and behind them of `step`
+  double at[EG_LAYOUT_MEMORY_ROWS];
+  // The memory row of a step, of all plans of the model (plan_step_row.h); no strategies:
+  // there is none
+  eg_peak_row step;
+} eg_memory_prices;
+EG_OWNER_DEFINE_STATIC(eg_memory_prices, (eg_peak_row, step))
+
 /// Fills the memory row with the bytes that `emitted`, the solution's plan, holds at a
 /// step. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_peak_row_make(eg_peak_row *row, const eg_plan_model *model,

@@ -210,7 +210,8 @@ typedef struct step_view {
   eg_bytes counts;     // [operators] keep a value that is held at the step
   eg_bytes kept;       // [space values] some problem value counts for it
   eg_u32s counted;     // [space values] the problem value that counts
-  eg_doubles across;   // [places] bytes that a value made there holds across the step
+  eg_doubles across;   // [places] bytes that a value made there holds across the step,
+                       // of all equal blocks
   eg_bytes early;      // [places] a value may be moved there before the step
   double least_across; // sum over values that only plans with the step make
 } step_view;
@@ -519,15 +520,28 @@ static bool is_kept_before(const step_view *p, uint32_t op) {
          step_value(p, kept_from(p, op))->phase != now;
 }
 
-/// Adds the bytes that a value, stored for the phase of the step, holds at the step.
-static void hold_kept(step_view *p, uint32_t to) {
-  if (!is_untouched(p, to)) {
-    hold_across(p, to);
-    return;
+/// True when a value may be moved from a place before the step.
+static bool may_move_early(const step_view *p, uint32_t u, uint32_t place) {
+  for (uint32_t i = p->needs->arc_begin.data[u]; i < p->needs->arc_begin.data[u + 1];
+       i++) {
+    uint32_t a = p->needs->arcs.data[i];
+    if (p->problem->arc_from.data[a] == place && p->problem->arc_forbidden.data[a] == 0 &&
+        p->early.data[p->problem->arc_to.data[a]] != 0)
+      return true;
   }
+  return false;
+}
+
+/// Adds the bytes that a value, stored for the phase of the step, holds at the step: all
+/// equal blocks store it, one of them at a time moves it.
+static void hold_kept(step_view *p, uint32_t to) {
+  double times = p->problem->memory_times.data[to];
+  bool stays = is_untouched(p, to);
+  if (!stays) hold_across(p, to);
   for (uint32_t place = p->problem->place_begin.data[to];
        place < p->problem->place_begin.data[to + 1]; place++)
-    p->across.data[place] = bytes_at(p, to, place);
+    if (stays || !may_move_early(p, to, place))
+      p->across.data[place] = times * bytes_at(p, to, place);
 }
 
 static egraph_status find_across(step_view *p) {
@@ -631,9 +645,10 @@ static double operand_bytes(const step_view *p, uint32_t op, uint32_t strategy,
     bool is_first = step_value(p, from)->phase == EG_PHASE_FORWARD ||
                     p->space->info->micro_batches > 1;
     double kept = problem->memory[is_first ? 0 : 1].data[strategy];
-    if (is_kept_before(p, op)) // sums of micro-batches are in an entry: 0
-      kept = fmin(kept, p->across.data[problem->output.data[strategy]]);
-    return share_of(kept, times);
+    if (!is_kept_before(p, op)) return kept;
+    // Sums of micro-batches are in an entry: 0.
+    double across = p->across.data[problem->output.data[strategy]];
+    return fmin(kept, share_of(across, times));
   }
   uint32_t made = problem->output.data[strategy];
   if (value != p->value) return share_of(p->across.data[made], times);

@@ -123,7 +123,9 @@ static egraph_status search_layouts(eg_planner *p, const eg_competition *competi
   EG_TRY(p->input->baseline != NULL
              ? eg_compete_named(competition, p->input->baseline, &found)
              : eg_compete_search(competition, &found));
-  memcpy(p->price, found.price, sizeof p->price);
+  eg_memory_prices_deinit(&p->prices);
+  p->prices = found.prices;
+  eg_memory_prices_init(&found.prices, p->alloc); // moved
   return conclude_search(p, &found);
 }
 
@@ -143,12 +145,14 @@ static egraph_status cut_folded(eg_planner *p, const eg_competition *competition
   double share = may_bind ? 1 - 2 * MATE.time : 1;
   own.layout.time_limit_seconds = share * input->cut_seconds;
   own.layout.work_limit = eg_work_share(input->cut_work, share);
-  EG_TRY(eg_compete_cut(&own, p->price, cost, may_bind, &result));
+  EG_TRY(eg_compete_cut(&own, &p->prices, cost, may_bind, &result));
   out->cut_bound = fmax(out->cut_bound, result.bound);
   own.layout.time_limit_seconds = MATE.time * input->cut_seconds;
   own.layout.work_limit = eg_work_share(input->cut_work, MATE.work);
   own.layout.relative_gap = fmax(p->budget.relative_gap, MATE.gap);
-  if (may_bind) EG_TRY(eg_compete_mates(&own, result.price, out->mates, &out->has_mates));
+  if (may_bind)
+    EG_TRY(eg_compete_mates(&own, result.price, &p->prices.step, out->mates,
+                            &out->has_mates));
   for (int m = 0; m < EG_MATES && out->has_mates; m++)
     eg_unit_axes_restore(&out->mates[m].plan, &input->mesh->mesh);
   return EGRAPH_OK;
@@ -396,9 +400,11 @@ static egraph_status run_planner(egraph_allocator alloc, const eg_planner_input 
   *out = (eg_planning){.status = EG_LAYOUT_UNKNOWN, .cost = INFINITY};
   eg_plan_choices_init(&p.seed, alloc);
   eg_contenders_init(&p.contenders, alloc);
+  eg_memory_prices_init(&p.prices, alloc);
   egraph_status status = plan_step(&p, task);
   if (input->budget.done != NULL) *input->budget.done += p.done;
   eg_contenders_deinit(&p.contenders);
+  eg_memory_prices_deinit(&p.prices);
   eg_plan_choices_deinit(&p.seed);
   eg_plan_algebra_deinit(&p.loose);
   eg_tensor_egraph_destroy(p.egraph);

@@ -52,9 +52,9 @@ typedef struct eg_planner {
   uint32_t tries;       // plans of baselines
   double least;         // least peak of all plans so far; 0: there are none
   eg_contenders contenders;
-  eg_plan_choices seed;  // of the cheapest plan before the search
-  eg_plan_algebra loose; // the graph of the plan that exceeds the limit, if is_found
-  double price[EG_LAYOUT_MEMORY_ROWS]; // prices of memory that the search found
+  eg_plan_choices seed;    // of the cheapest plan before the search
+  eg_plan_algebra loose;   // the graph of the plan that exceeds the limit, if is_found
+  eg_memory_prices prices; // that the search found
   double start;
 } eg_planner;
 

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/owner.h"
+#include "extract/containers.h"
+
 typedef struct filler {
   eg_training_info *out;
   const eg_training *training;
@@ -27,6 +29,47 @@ static egraph_status find_blocks(const eg_stamps *stamps, const eg_u32s *forward
   return EGRAPH_OK;
 }
 
+/// Fills `is_same`: nothing of a block goes into the value (zeros, say), and no other
+/// block has its own. One node of the step makes it for all readers. O(operands).
+static egraph_status find_shared(const eg_graph *step, const eg_step_blocks *blocks,
+                                 eg_bytes *is_same) {
+  EG_LOCAL(eg_bytes, has_like, is_same->alloc); // [values]
+  EG_TRY(eg_bytes_resize(&has_like, blocks->value.len));
+  EG_TRY(eg_bytes_resize(is_same, blocks->value.len));
+  for (uint32_t v = 0; v < blocks->later.len; v++) {
+    if (blocks->later.data[v] == UINT32_MAX) continue;
+    has_like.data[v] = has_like.data[blocks->later.data[v]] = 1;
+  }
+  for (uint32_t v = 0; v < blocks->value.len; v++)
+    is_same->data[v] = blocks->value.data[v] == EG_BLOCK_OUTSIDE;
+  for (uint32_t n = 0; n < eg_graph_node_count(step); n++) {
+    eg_graph_node_info node = eg_graph_node_at(step, (eg_graph_node){n});
+    bool is_all = true;
+    for (uint32_t i = 0; i < node.input_count; i++)
+      is_all = is_all && is_same->data[node.inputs[i].id] != 0;
+    for (uint32_t r = 0; r < node.result_count; r++)
+      is_same->data[node.results[r].id] |=
+          is_all && has_like.data[node.results[r].id] == 0;
+  }
+  return EGRAPH_OK;
+}
+
+/// Takes values that all blocks share out of the block in which they are made first.
+static egraph_status take_out_shared(const eg_graph *step, eg_step_blocks *inout) {
+  EG_LOCAL(eg_bytes, is_same, inout->value.alloc); // [values]
+  EG_TRY(find_shared(step, inout, &is_same));
+  uint32_t *block = inout->value.data;
+  for (uint32_t n = eg_graph_node_count(step); n-- > 0;) {
+    eg_graph_node_info node = eg_graph_node_at(step, (eg_graph_node){n});
+    uint32_t reader = block[node.results[0].id];
+    for (uint32_t i = 0; i < node.input_count; i++) {
+      uint32_t v = node.inputs[i].id;
+      if (is_same.data[v] != 0 && block[v] != reader) block[v] = EG_BLOCK_OUTSIDE;
+    }
+  }
+  return EGRAPH_OK;
+}
+
 static egraph_status map_forward_blocks(eg_step_blocks *out, const eg_graph *forward,
                                         const eg_blocks *of_forward,
                                         const eg_training *training) {
@@ -39,7 +82,7 @@ static egraph_status map_forward_blocks(eg_step_blocks *out, const eg_graph *for
   EG_TRY(eg_stamps_map(&training->stamps, &training->stamps, &later, &out->later));
   for (size_t v = 0; v < out->later.len; v++)
     if (out->value.data[v] == EG_BLOCK_OUTSIDE) out->later.data[v] = UINT32_MAX;
-  return EGRAPH_OK;
+  return take_out_shared(training->graph, out);
 }
 
 egraph_status eg_step_blocks_init(eg_step_blocks *blocks, egraph_allocator alloc,

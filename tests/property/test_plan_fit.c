@@ -35,6 +35,7 @@ static double peak_of(const eg_plan *plan) {
 static void fit(trial *t, double limit, eg_fitted_plan *out) {
   eg_layout_options options = EG_LAYOUT_OPTIONS_DEFAULT;
   eg_plan_model_limit_memory(&t->model, limit);
+  eg_fitted_plan_init(out, eg_allocator_heap());
   assert_ok(eg_plan_fit(&t->model, eg_allocator_heap(), &options, false, out));
   assert_true(t->model.problem.memory_limit[0] == limit);
   if (!out->has_plan) {
