@@ -562,6 +562,11 @@ void eg_emitted_plan_init(eg_emitted_plan *emitted, egraph_allocator alloc) {
   EG_INIT_MEMBERS(emitted, alloc, (eg_u32s, value_of, place_of, value_at))
 }
 
+void eg_emitted_plan_leave_problem(eg_emitted_plan *emitted) {
+  eg_u32s_deinit(&emitted->place_of);
+  eg_u32s_deinit(&emitted->value_at);
+}
+
 void eg_emitted_plan_deinit(eg_emitted_plan *emitted) {
   eg_plan_deinit(&emitted->plan);
   eg_graph_destroy(emitted->graph);

@@ -30,6 +30,8 @@ egraph_status eg_plan_emit(const eg_plan_model *model, egraph_allocator alloc,
                            const eg_layout_solution *solution, eg_emitted_plan *out);
 void eg_emitted_plan_init(eg_emitted_plan *emitted, egraph_allocator alloc);
 void eg_emitted_plan_deinit(eg_emitted_plan *emitted);
+/// Frees what refers to the problem, which the plan outlives.
+void eg_emitted_plan_leave_problem(eg_emitted_plan *emitted);
 
 // A solution of a plan model in terms of its plan space: the operator that makes a value,
 // its strategy and layout, and the source of each place (layout of a problem value).

@@ -106,8 +106,7 @@ egraph_status eg_fit_weigh(eg_fitter *f, const eg_layout_solution *solution,
   if (out->peak > f->limit) EG_TRY(note_large(f, solution));
   if (!is_taken) return EGRAPH_OK;
   drop_plan(f->out);
-  eg_u32s_deinit(&emitted.place_of); // places of the problem, which only the row reads
-  eg_u32s_deinit(&emitted.value_at);
+  eg_emitted_plan_leave_problem(&emitted);
   f->out->emitted = emitted;
   emitted = (eg_emitted_plan){.graph = NULL}; // moved
   f->out->has_plan = true;

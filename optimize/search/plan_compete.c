@@ -149,8 +149,7 @@ static egraph_status emit_answer(const eg_competition *c, const eg_plan_model *m
     return EG_FAIL(EGRAPH_E_INTERNAL, "a search has found strategies that are no plan");
   EG_TRY(eg_plan_emit(model, c->alloc, &solution, &out->emitted));
   out->has_plan = true;
-  eg_u32s_deinit(&out->emitted.place_of); // places of the problem, which is freed
-  eg_u32s_deinit(&out->emitted.value_at);
+  eg_emitted_plan_leave_problem(&out->emitted);
   out->cost = solution.cost;
   for (uint32_t r = 0; r < model->problem.memory_rows; r++)
     out->kept = fmax(out->kept, solution.memory[r]);
@@ -259,6 +258,7 @@ static egraph_status solve_priced(const eg_competition *c, const eg_plan_limits 
   EG_TRY(eg_layout_solve(c->alloc, &model.problem, &c->layout, &result));
   if (result.solutions.len == 0) return EGRAPH_OK;
   EG_TRY(eg_plan_emit(&model, c->alloc, &result.solutions.data[0], out));
+  eg_emitted_plan_leave_problem(out);
   *out_has = true;
   return EGRAPH_OK;
 }

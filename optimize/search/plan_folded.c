@@ -277,6 +277,7 @@ static egraph_status weigh_mixture(mixer *m, const eg_layout_solution *solution,
   eg_plan_summary summary;
   EG_TRY(eg_plan_emit(m->model, m->alloc, solution, &emitted));
   EG_TRY(eg_plan_summary_make(&emitted.plan, m->alloc, &summary));
+  eg_emitted_plan_leave_problem(&emitted);
   *out_fits = summary.peak <= m->in->memory_limit;
   if (*out_fits) keep_better(m, &emitted, summary.seconds, summary.peak);
   return EGRAPH_OK;
