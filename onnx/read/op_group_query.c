@@ -41,6 +41,7 @@ typedef struct grouped {
   int64_t total, capacity;  // positions in all, and of the past's storage
   eg_ref query, key, value; // [batch, length, heads, size]
   eg_ref valid; // int64 [batch]: positions of each sequence; EG_REF_NONE: `total` of all
+  eg_ref is_past, row; // place_rows
 } grouped;
 
 static bool has_operand(const grouped *g, uint32_t index) {
@@ -296,27 +297,33 @@ static eg_ref resize(const grouped *g, eg_ref x, int64_t count) {
   return have == count ? x : eg_build_pad(&g->write->b, x, begins, ends);
 }
 
-// Emits past and new positions where each sequence has its own number of them: a position
-// behind the past has the new row that belongs there, or the nearest one.
-static eg_ref join_by_position(const grouped *g, eg_ref past, eg_ref now) {
+// Where each sequence has its own number of positions: emits which positions are past
+// [batch, 1, total, 1], and of one sequence the new row that each position behind the
+// past has, or the nearest one [total].
+static egraph_status place_rows(grouped *g) {
   eg_onnx_builder *write = g->write;
   eg_builder *b = &write->b;
+  if (!eg_ref_exists(g->valid) || is_prompt(g)) return EGRAPH_OK;
   eg_ref at = eg_onnx_count_along(write, 4, 2, 0, g->total);
   eg_ref length = eg_onnx_whole(write, g->a.length);
   eg_ref first = EG_BUILD(b, EG_OP_SUB, g->valid, length);
   first = EG_ONNX_RESHAPE(write, first, g->batch, 1, 1, 1);
-  eg_ref is_past = EG_BUILD(b, EG_OP_LESS, at, first);
-  if (g->a.length > 1) { // there is one sequence
-    eg_ref least = eg_onnx_whole(write, 0), most = eg_onnx_whole(write, g->a.length - 1);
-    eg_ref row = EG_BUILD(b, EG_OP_SUB, at, first);
-    row = EG_BUILD(b, EG_OP_MAX, row, least);
-    row = EG_BUILD(b, EG_OP_MIN, row, most);
-    row = EG_ONNX_RESHAPE(write, row, g->total);
-    now = eg_onnx_write(write, EG_LIST(GATHER, EG_INT(GATHER_AXIS, 2)),
-                        (const eg_ref[]){now, row}, 2);
-  }
+  g->is_past = EG_BUILD(b, EG_OP_LESS, at, first);
+  if (g->a.length == 1) return b->status;
+  eg_ref least = eg_onnx_whole(write, 0), most = eg_onnx_whole(write, g->a.length - 1);
+  eg_ref row = EG_BUILD(b, EG_OP_SUB, at, first);
+  row = EG_BUILD(b, EG_OP_MAX, row, least);
+  row = EG_BUILD(b, EG_OP_MIN, row, most);
+  g->row = EG_ONNX_RESHAPE(write, row, g->total);
+  return b->status;
+}
+
+static eg_ref join_by_position(const grouped *g, eg_ref past, eg_ref now) {
+  if (g->a.length > 1)
+    now = eg_onnx_write(g->write, EG_LIST(GATHER, EG_INT(GATHER_AXIS, 2)),
+                        (const eg_ref[]){now, g->row}, 2);
   past = resize(g, past, g->total);
-  return EG_BUILD(b, EG_OP_WHERE, is_past, past, now);
+  return EG_BUILD(&g->write->b, EG_OP_WHERE, g->is_past, past, now);
 }
 
 // Emits keys or values [batch, heads, total, size] from the past and new rows.
@@ -399,5 +406,6 @@ egraph_status eg_onnx_import_group_query(const eg_onnx_call *call) {
   EG_TRY(check_lengths(&g));
   EG_TRY(note_scores(&g));
   EG_TRY(rotate_rows(&g));
+  EG_TRY(place_rows(&g));
   return emit_results(&g);
 }
