@@ -26,7 +26,7 @@ except ImportError as absent:
     sys.exit(77)
 import onnx_nodes
 
-TOLERANCE = 1e-5
+TOLERANCE = {"float32": 1e-5, "float16": 2.0 ** -8}
 DOMAIN = "com.microsoft"
 GROUPED = ("query key value past_key past_value seqlens_k total cosines sines positions bias sink k_scale v_scale "
            "q_norm k_norm query_seqlens").split()
@@ -41,6 +41,7 @@ class Case:
         self.rng, self.op, self.names, self.outputs = rng, op, names, outputs
         self.numbers = np.random.default_rng(rng.randrange(1 << 30))
         self.values, self.known, self.attributes, self.kind, self.clips = {}, set(), {}, op, {}
+        self.dtype, self.computed = "float32", {}  # nodes by operand
 
     def normal(self, *shape):
         return self.numbers.standard_normal(shape).astype(np.float32)
@@ -50,13 +51,22 @@ class Case:
         if is_known:
             self.known.add(name)
 
+    def halve(self):
+        self.dtype = "float16"
+        for name, value in self.values.items():
+            if value.dtype == np.float32:
+                self.values[name] = value.astype(np.float16)
+
     def model(self):
-        last = max(i for i, name in enumerate(self.names) if name in self.values)
-        operands = [name if name in self.values else "" for name in self.names[:last + 1]]
+        present = [name in self.values or name in self.computed for name in self.names]
+        last = max(i for i, is_present in enumerate(present) if is_present)
+        operands = [name if is_present else "" for name, is_present in zip(self.names[:last + 1], present)]
         node = helper.make_node(self.op, operands, self.outputs, domain=DOMAIN, **self.attributes)
         inputs = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
                   for name, value in self.values.items() if name not in self.known]
-        graph = helper.make_graph([node], "g", inputs, [helper.make_empty_tensor_value_info(o) for o in self.outputs],
+        before = [one for nodes in self.computed.values() for one in nodes]
+        results = [helper.make_empty_tensor_value_info(name) for name in self.outputs]
+        graph = helper.make_graph([*before, node], "g", inputs, results,
                                   [numpy_helper.from_array(self.values[name], name) for name in sorted(self.known)])
         sets = [helper.make_opsetid("", 17), helper.make_opsetid(DOMAIN, 1)]
         return helper.make_model(graph, opset_imports=sets, ir_version=9)
@@ -72,8 +82,9 @@ class Case:
         return [one.take(range(count), axis) for one, count in zip(value, counts)]
 
     def text(self):
-        shapes = ", ".join(f"{name}{list(value.shape)}{'!' * (name in self.known)}" for name, value in self.values.items())
-        return f"{self.kind}: {self.op} {self.attributes} of {shapes}"
+        shapes = ", ".join(f"{name}{list(value.shape)}{'!' * (name in self.known)}"
+                           for name, value in self.values.items())
+        return f"{self.kind}: {self.op} of {self.dtype} {self.attributes} of {shapes}"
 
 
 # ---- cases ----------------------------------------------------------------------------------------------------------
@@ -95,28 +106,46 @@ def draw_rotation(case, total, batch, length, size):
         case.put("positions", (first + np.arange(length)).astype(np.int64))
 
 
+def sum_mask(case, lengths, total):
+    """Both lengths as exports compute them: the sums of a mask's rows, and its second dimension."""
+    case.put("mask", (np.arange(total) < lengths[:, None]).astype(np.int64))
+    for name, number in ("axes", [1]), ("one", 1), ("second", 1):
+        case.put(name, np.array(number, np.int64), True)
+    node, int32 = helper.make_node, onnx.TensorProto.INT32
+    case.computed = {
+        "seqlens_k": [node("ReduceSum", ["mask", "axes"], ["sum"], keepdims=0), node("Sub", ["sum", "one"], ["last"]),
+                      node("Cast", ["last"], ["seqlens_k"], to=int32)],
+        "total": [node("Shape", ["mask"], ["shape"]), node("Gather", ["shape", "second"], ["long"]),
+                  node("Cast", ["long"], ["total"], to=int32)]}
+
+
 def draw_lengths(case, batch, length, total, is_prompt):
-    """seqlens_k: equal and known, or of padded sequences, known or not."""
-    kind = case.rng.choice(["equal", "equal", "known", "data"])
+    """seqlens_k: equal and known, or of padded sequences, known or not; and the largest number of positions."""
+    kind = case.rng.choice(["equal", "equal", "known", "data", "by a mask"])
     lengths = np.full(batch, total)
     if kind != "equal":
         lengths = case.numbers.integers(1 if is_prompt else length, total + 1, batch)
         rows = lengths if is_prompt else np.full(batch, length)
         case.clips = {"y": (0, rows), "present_key": (1, lengths), "present_value": (1, lengths)}
-    case.put("seqlens_k", (lengths - 1).astype(np.int32), kind != "data")
+    if kind == "by a mask":
+        sum_mask(case, lengths, total)
+    else:
+        case.put("seqlens_k", (lengths - 1).astype(np.int32), kind != "data")
+        case.put("total", np.int32(total) if case.rng.random() < 0.5 else np.array([total], np.int32), True)
+    case.lengths = lengths
     return kind
 
 
-def draw_bias(case, batch, heads, length, total, is_prompt):
+def draw_bias(case, heads, length, total, ends):
     """Scores to add, some of which hide keys. Without a sink every query sees its own key: ONNX Runtime has NaN or 0
     for a query that sees none, as its kernels differ."""
-    bias = case.normal(case.rng.choice([1, batch]), case.rng.choice([1, heads]), length, total)
+    bias = case.normal(case.rng.choice([1, len(ends)]), case.rng.choice([1, heads]), length, total)
     if case.rng.random() < 0.3:
         hidden = case.numbers.random(bias.shape) < 0.4
         if "sink" not in case.values and "smooth_softmax" not in case.attributes:
-            for last in case.values["seqlens_k"]:
+            for end in ends:
                 for row in range(length):
-                    hidden[..., row, row if is_prompt else last + 1 - length + row] = False
+                    hidden[..., row, end - length + row] = False
         bias[hidden] = -np.inf
     case.put("bias", bias)
 
@@ -144,7 +173,6 @@ def grouped(rng):
         case.put("past_value", case.normal(batch, shared, capacity, size))
         case.outputs = ["y", "present_key", "present_value"]
     kind = draw_lengths(case, batch, length, total, is_prompt)
-    case.put("total", np.int32(total) if rng.random() < 0.5 else np.array([total], np.int32), True)
     if size % 16 == 0 and rng.random() < 0.6:
         draw_rotation(case, total, batch, length, size)
     if rng.random() < 0.3:
@@ -160,8 +188,10 @@ def grouped(rng):
     if rng.random() < 0.2:
         case.attributes["smooth_softmax"] = 1
     if rng.random() < 0.3:
-        draw_bias(case, batch, heads, length, total, is_prompt)
+        draw_bias(case, heads, length, total, np.full(batch, length) if is_prompt else case.lengths)
     case.kind = f"GroupQueryAttention, {mode}, lengths {kind}"
+    if rng.random() < 0.15:
+        case.halve()
     return case
 
 
@@ -173,12 +203,12 @@ def kept(rng):
         case.attributes["qk_output"] = 1
         case.outputs = ["y", "present_key", "present_value", "scores"]
     elif what == "query_seqlens" and "past_key" in case.values and case.attributes.get("causal", 1) == 1:
-        length = case.values["query"].shape[1]
         if case.values["past_key"].shape[2] == 0:
             return None
-        counts = np.minimum(length, case.values["seqlens_k"] + 1)
-        case.put("query_seqlens", counts.astype(np.int32))
+        case.put("query_seqlens", np.minimum(case.values["query"].shape[1], case.lengths).astype(np.int32))
     else:
+        if case.computed:
+            return None
         what = "total as data"
         case.known.discard("total")
     case.kind = f"kept: {what}"
@@ -215,7 +245,8 @@ def rotary(rng):
     rows = length + rng.randrange(4)
     angles = case.normal(rows, pairs)
     is_flat = rng.random() < 0.6
-    case.put("x", case.normal(batch, length, heads * 2 * pairs) if is_flat else case.normal(batch, heads, length, 2 * pairs))
+    shape = (batch, length, heads * 2 * pairs) if is_flat else (batch, heads, length, 2 * pairs)
+    case.put("x", case.normal(*shape))
     case.put("cosines", np.cos(angles))
     case.put("sines", np.sin(angles))
     if rng.random() < 0.7:
@@ -257,8 +288,9 @@ def difference(case, wanted, got):
                 sys.exit(f"{name} is not finite at other places: {case.text()}")
             is_finite = np.isfinite(b)
             if is_finite.any():
-                worst = max(worst, np.max(np.abs(a - b)[is_finite] / np.maximum(1, np.abs(b[is_finite]))))
-    if worst > TOLERANCE:
+                a, b = a[is_finite].astype(np.float64), b[is_finite].astype(np.float64)
+                worst = max(worst, np.max(np.abs(a - b) / np.maximum(1, np.abs(b))))
+    if worst > TOLERANCE[case.dtype]:
         sys.exit(f"off by {worst:.3g}: {case.text()}")
     return worst
 
@@ -285,8 +317,8 @@ def main():
     parser.add_argument("--backend", default="cpu")
     given = parser.parse_args()
     library = onnx_nodes.Library(os.path.abspath(given.shared_object), given.backend)
-    rng, counts, worst, done = random.Random(given.seed), collections.Counter(), 0, 0
-    refused = collections.Counter()
+    rng, counts, done = random.Random(given.seed), collections.Counter(), 0
+    refused, worst = collections.Counter(), dict.fromkeys(TOLERANCE, 0)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         while done < given.cases:
@@ -302,12 +334,13 @@ def main():
             if is_read == case.kind.startswith("kept"):
                 sys.exit(f"{'read' if is_read else 'kept'}, which it should not be: {case.text()}")
             counts[case.kind, is_read] += 1
-            worst, done = max(worst, found), done + 1
+            worst[case.dtype], done = max(worst[case.dtype], found), done + 1
         os.chdir("/")
     for (kind, is_read), count in sorted(counts.items()):
         print(f"{count:5} {'read' if is_read else 'kept'}  {kind}")
     total = sum(count for (_, is_read), count in counts.items() if is_read)
-    print(f"{total} read, {done - total} kept; largest difference {worst:.2g}; ONNX Runtime refuses {refused.total()} more")
+    print(f"{total} read, {done - total} kept; ONNX Runtime refuses {refused.total()} more; largest difference: " +
+          ", ".join(f"{dtype} {found:.2g}" for dtype, found in worst.items()))
     for why, count in refused.items():
         print(f"{count:5} {why.splitlines()[0][-200:]}")
 
