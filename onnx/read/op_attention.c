@@ -327,10 +327,6 @@ eg_ref eg_onnx_emit_attention(eg_onnx_builder *write, eg_onnx_attention *a, eg_r
 
 // ---- the node -----------------------------------------------------------------------
 
-static bool is_wanted(const eg_onnx_call *call, uint32_t result) {
-  return eg_onnx_output(call, result).id != EG_ONNX_NONE.id;
-}
-
 // Emits attention of operands with joined heads and without a past, which stay where a
 // projection leaves them.
 static eg_ref attend_rows(eg_onnx_builder *write, eg_onnx_attention *a,
@@ -351,7 +347,7 @@ static egraph_status import_rows(eg_onnx_builder *write, eg_onnx_attention *a,
   eg_ref y = attend_rows(write, a, x);
   EG_TRY(eg_onnx_finish(write, 0, y));
   for (uint32_t i = 0; i < 2; i++)
-    if (is_wanted(write->call, i + 1))
+    if (eg_onnx_has_result(write->call, i + 1))
       EG_TRY(
           eg_onnx_finish(write, i + 1, eg_onnx_split_heads(write, now[i], a->key_heads)));
   return EGRAPH_OK;
@@ -403,7 +399,7 @@ egraph_status eg_onnx_attend(eg_onnx_builder *write, eg_onnx_attention *a,
   if (eg_ref_exists(x->past_key) != eg_ref_exists(x->past_value))
     return EG_FAIL(EGRAPH_E_PARSE, "past keys and past values come together");
   const eg_type type = *eg_build_type(&write->b, x->query);
-  bool is_operator = !is_wanted(write->call, 3) && is_precise(a, type.dtype);
+  bool is_operator = !eg_onnx_has_result(write->call, 3) && is_precise(a, type.dtype);
   EG_TRY(check_open(write, a, x, is_operator));
   if (type.rank == 3 && is_operator && !eg_ref_exists(x->past_key))
     return import_rows(write, a, x);

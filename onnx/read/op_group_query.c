@@ -28,8 +28,7 @@ enum {
   POSITIONS,
   BIAS,
   SINK,
-  FIRST_DECLINED, // scales of a quantized past, weights of norms, lengths of queries
-  OPERANDS = 17
+  FIRST_DECLINED // scales of a quantized past, weights of norms, lengths of queries
 };
 enum { OUTPUT, PRESENT_KEY, PRESENT_VALUE, SCORES };
 
@@ -46,10 +45,6 @@ typedef struct grouped {
 
 static bool has_operand(const grouped *g, uint32_t index) {
   return eg_ref_exists(eg_onnx_operand(g->write, index));
-}
-
-static bool is_wanted(const grouped *g, uint32_t result) {
-  return eg_onnx_output(g->write->call, result).id != EG_ONNX_NONE.id;
 }
 
 static bool is_prompt(const grouped *g) { return g->total == g->a.length; }
@@ -88,11 +83,11 @@ static egraph_status check_supported(const grouped *g) {
   EG_ONNX_INT(moves, call, "sliding_window_cache", 0);
   EG_ONNX_STRING(key_type, call, "k_quant_type", "NONE");
   EG_ONNX_STRING(value_type, call, "v_quant_type", "NONE");
-  if (scores != 0 || is_wanted(g, SCORES))
+  if (scores != 0 || eg_onnx_has_result(call, SCORES))
     return eg_onnx_decline("scores as a result are not supported");
   if (moves != 0 || strcmp(key_type, "NONE") != 0 || strcmp(value_type, "NONE") != 0)
     return eg_onnx_decline("a quantized past and a moving one are not supported");
-  for (uint32_t i = FIRST_DECLINED; i < OPERANDS; i++)
+  for (uint32_t i = FIRST_DECLINED; i < call->input_count; i++)
     if (has_operand(g, i)) return eg_onnx_decline("an operand is not supported");
   return EGRAPH_OK;
 }
@@ -375,22 +370,22 @@ static eg_ref attend_past(grouped *g, eg_ref key, eg_ref value) {
 
 static egraph_status emit_results(grouped *g) {
   eg_onnx_builder *write = g->write;
-  bool has_past = !is_prompt(g);
+  const eg_ref rows[2] = {g->key, g->value};
   eg_ref present[2] = {EG_REF_NONE, EG_REF_NONE}, y;
-  if (has_past || is_wanted(g, PRESENT_KEY)) present[0] = join_past(g, PAST_KEY, g->key);
-  if (has_past || is_wanted(g, PRESENT_VALUE))
-    present[1] = join_past(g, PAST_VALUE, g->value);
-  y = has_past ? attend_past(g, present[0], present[1]) : attend_prompt(g);
+  bool is_wanted[2];
+  for (uint32_t i = 0; i < 2; i++) {
+    is_wanted[i] = eg_onnx_has_result(write->call, PRESENT_KEY + i);
+    if (!is_prompt(g) || is_wanted[i]) present[i] = join_past(g, PAST_KEY + i, rows[i]);
+  }
+  y = is_prompt(g) ? attend_prompt(g) : attend_past(g, present[0], present[1]);
   y = EG_ONNX_RESHAPE(write, y, g->batch, g->a.length, g->a.heads * g->size);
-  EG_TRY(write->b.status);
   int64_t kept = g->total > g->capacity ? g->total : g->capacity;
   for (uint32_t i = 0; i < 2; i++)
-    if (is_wanted(g, PRESENT_KEY + i)) present[i] = resize(g, present[i], kept);
+    if (is_wanted[i]) present[i] = resize(g, present[i], kept);
   EG_TRY(write->b.status);
   EG_TRY(eg_onnx_finish(write, OUTPUT, y));
   for (uint32_t i = 0; i < 2; i++)
-    if (is_wanted(g, PRESENT_KEY + i))
-      EG_TRY(eg_onnx_finish(write, PRESENT_KEY + i, present[i]));
+    if (is_wanted[i]) EG_TRY(eg_onnx_finish(write, PRESENT_KEY + i, present[i]));
   return EGRAPH_OK;
 }
 

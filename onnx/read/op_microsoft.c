@@ -5,10 +5,6 @@
 
 #include "onnx/read/attention.h"
 
-static bool is_wanted(const eg_onnx_call *call, uint32_t result) {
-  return eg_onnx_output(call, result).id != EG_ONNX_NONE.id;
-}
-
 // Reads attributes that Attention and MultiHeadAttention share.
 static egraph_status read_microsoft(const eg_onnx_call *call, eg_onnx_attention *a,
                                     double *out_filter) {
@@ -71,7 +67,7 @@ egraph_status eg_onnx_import_multi_head_attention(const eg_onnx_call *call) {
                         eg_onnx_operand(&write, 2), eg_onnx_operand(&write, 6),
                         eg_onnx_operand(&write, 7)};
   eg_ref bias = eg_onnx_operand(&write, 3);
-  if (eg_ref_exists(eg_onnx_operand(&write, 8)) || is_wanted(call, 3))
+  if (eg_ref_exists(eg_onnx_operand(&write, 8)) || eg_onnx_has_result(call, 3))
     return eg_onnx_decline("a shared past and scores are not supported");
   EG_TRY(check_joined(&write, &a, &x));
   eg_ref *const operands[] = {&x.query, &x.key, &x.value};
@@ -98,7 +94,8 @@ egraph_status eg_onnx_import_microsoft_attention(const eg_onnx_call *call) {
   EG_ONNX_BUILDER(write, call);
   eg_builder *b = &write.b;
   eg_ref bias = eg_onnx_operand(&write, 2);
-  if (rotary != 0 || eg_ref_exists(eg_onnx_operand(&write, 4)) || is_wanted(call, 1))
+  if (rotary != 0 || eg_ref_exists(eg_onnx_operand(&write, 4)) ||
+      eg_onnx_has_result(call, 1))
     return eg_onnx_decline("rotated positions and a past are not supported");
   eg_ref all =
       EG_BUILD(b, EG_OP_MATMUL, eg_onnx_operand(&write, 0), eg_onnx_operand(&write, 1));
