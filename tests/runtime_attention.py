@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# ONNX Runtime's GroupQueryAttention, MultiHeadAttention and RotaryEmbedding on random operands: one node is read, run
-# through the C API and compared with ONNX Runtime; then it is written, and the written model is compared there.
+# ONNX Runtime's GroupQueryAttention, MultiHeadAttention, Attention and RotaryEmbedding on random operands: one node is read,
+# run through the C API and compared with ONNX Runtime; then it is written, and the written model is compared there.
 #
 #   python3 tests/runtime_attention.py build/release/libegraph.so [--cases N] [--seed N] [--backend NAME]
 #
@@ -31,6 +31,7 @@ DOMAIN = "com.microsoft"
 GROUPED = ("query key value past_key past_value seqlens_k total cosines sines positions bias sink k_scale v_scale "
            "q_norm k_norm query_seqlens").split()
 MULTI = "query key value bias padding scores_bias past_key past_value".split()
+PACKED = "x weights bias mask past scores_bias".split()
 ROTARY = "x positions cosines sines".split()
 
 
@@ -239,6 +240,25 @@ def multi_head(rng):
     return case
 
 
+def packed_weights(rng):
+    case = Case(rng, "Attention", PACKED, ["y"])
+    batch, heads, size, length, width = (rng.randint(1, 3), rng.randint(1, 4), rng.choice([4, 8, 16]), rng.randint(1, 8),
+                                         rng.randint(1, 20))
+    case.attributes["num_heads"] = heads
+    case.put("x", case.normal(batch, length, width))
+    case.put("weights", case.normal(width, 3 * heads * size) / 4, rng.random() < 0.5)
+    case.put("bias", case.normal(3 * heads * size), rng.random() < 0.5)
+    if rng.random() < 0.4:
+        mask = (case.numbers.random((batch, length)) < 0.7).astype(np.int32)
+        mask[:, 0] = 1  # scores of -10000 alone would be rounded
+        case.put("mask", mask)
+    if rng.random() < 0.4:
+        case.put("scores_bias", case.normal(rng.choice([1, batch]), rng.choice([1, heads]), length, length))
+    if rng.random() < 0.4:
+        case.attributes["unidirectional"] = 1
+    return case
+
+
 def rotary(rng):
     case = Case(rng, "RotaryEmbedding", ROTARY, ["y"])
     batch, heads, length, pairs = rng.randint(1, 3), rng.randint(1, 4), rng.randint(1, 8), rng.choice([4, 8])
@@ -322,7 +342,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         while done < given.cases:
-            case = rng.choice([grouped, grouped, grouped, grouped, multi_head, rotary, kept])(rng)
+            case = rng.choice([grouped, grouped, grouped, grouped, multi_head, packed_weights, rotary, kept])(rng)
             if case is None:
                 continue
             is_read, found = check(library, case)
