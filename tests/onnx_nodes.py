@@ -83,10 +83,17 @@ class Library:
             names.append(name.value.decode())
         return names, types
 
-    def run(self, path, feeds):
-        """Results by name. The process ends soon after: nothing is freed."""
-        graph, session = ctypes.c_void_p(), ctypes.c_void_p()
+    def load(self, path):
+        graph = ctypes.c_void_p()
         self.ask("egraph_graph_load", None, path.encode(), None, ctypes.byref(graph))
+        return graph
+
+    def run(self, path, feeds):
+        return self.compute(self.load(path), feeds)
+
+    def compute(self, graph, feeds):
+        """Results by name. The process ends soon after: nothing is freed."""
+        session = ctypes.c_void_p()
         info = self.api.egraph_graph_info_of(graph)
         self.ask("egraph_session_create", None, graph, ctypes.byref(self.options), ctypes.byref(session))
         input_names, inputs = self.described("input", graph, info.inputs)
@@ -265,4 +272,5 @@ def main():
     sys.exit(1 if bad or 100 * equal < flags.at_least * ours else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -77,6 +77,10 @@ egraph_status eg_onnx_emit_first(const eg_onnx_call *call, uint32_t count,
                                  eg_attr_list list);
 egraph_status eg_onnx_emit_on(const eg_onnx_call *call, const eg_onnx_ref *operands,
                               uint32_t count, eg_attr_list list);
+/// True when the node names the result, which may be unused.
+static inline bool eg_onnx_has_result(const eg_onnx_call *call, uint32_t output) {
+  return eg_onnx_output(call, output).id != EG_ONNX_NONE.id;
+}
 /// True when a node or a model output uses the result.
 bool eg_onnx_is_used(const eg_onnx_call *call, uint32_t output);
 /// Reads integers that are attribute `name` in older opsets and operand `index` in

@@ -7,12 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "onnx/read/build.h"
+#include "onnx/read/attention.h"
 #include "ops/attention.h"
 
-// Reshapes [batch, length, heads * size] to [batch, heads, length, size]. Returns a
-// tensor with four dimensions as it is.
-static eg_ref split_heads(eg_onnx_builder *write, eg_ref x, int64_t heads) {
+eg_ref eg_onnx_split_heads(eg_onnx_builder *write, eg_ref x, int64_t heads) {
   static const int64_t perm[4] = {0, 2, 1, 3};
   const eg_type *type = eg_build_type(&write->b, x);
   if (type->rank == 4) return x;
@@ -21,12 +19,18 @@ static eg_ref split_heads(eg_onnx_builder *write, eg_ref x, int64_t heads) {
   return eg_build_transpose(&write->b, x, perm);
 }
 
-static eg_ref join_heads(eg_onnx_builder *write, eg_ref x) {
+eg_ref eg_onnx_join_heads(eg_onnx_builder *write, eg_ref x) {
   static const int64_t perm[4] = {0, 2, 1, 3};
   const eg_type type = *eg_build_type(&write->b, x);
   x = eg_build_transpose(&write->b, x, perm);
   return EG_ONNX_RESHAPE(write, x, type.dims[0], type.dims[2],
                          type.dims[1] * type.dims[3]);
+}
+
+eg_ref eg_onnx_part_heads(eg_onnx_builder *write, eg_ref x, int64_t heads) {
+  const eg_type *type = eg_build_type(&write->b, x);
+  return EG_ONNX_RESHAPE(write, x, type->dims[0], type->dims[1], heads,
+                         type->dims[2] / heads);
 }
 
 // Repeats every head `times` times.
@@ -46,19 +50,9 @@ static eg_ref repeat_heads(eg_onnx_builder *write, eg_ref x, int64_t times) {
 
 // ---- attention ----------------------------------------------------------------------
 
-typedef struct attention {
-  int64_t causal, heads, key_heads, left, right, mode, precision;
-  double scale, softcap;
-  int64_t length, keys, past; // numbers of positions: queries, all keys, past keys
-  eg_ref mask, valid;         // operands: added scores or bool; number of valid keys
-  bool is_guarded;            // a query that sees no key gets zeros
-  bool has_window;            // positions are attributes of the operator: `window`
-  int64_t window;
-} attention;
-
 enum { AFTER_PRODUCT, AFTER_SOFTCAP, AFTER_MASK, AFTER_SOFTMAX };
 
-static egraph_status read_attention(const eg_onnx_call *call, attention *a) {
+static egraph_status read_attention(const eg_onnx_call *call, eg_onnx_attention *a) {
   EG_TRY(eg_onnx_attr_int(call, "is_causal", 0, &a->causal));
   EG_TRY(eg_onnx_attr_int(call, "q_num_heads", 0, &a->heads));
   EG_TRY(eg_onnx_attr_int(call, "kv_num_heads", 0, &a->key_heads));
@@ -71,7 +65,7 @@ static egraph_status read_attention(const eg_onnx_call *call, attention *a) {
 }
 
 // Checks the shapes of query, key and value, whose heads may be joined in one dimension.
-static egraph_status check_heads(const eg_onnx_call *call, attention *a) {
+static egraph_status check_heads(const eg_onnx_call *call, eg_onnx_attention *a) {
   eg_type type[3];
   for (uint32_t i = 0; i < 3; i++) {
     EG_TRY(eg_onnx_input_type(call, i, &type[i]));
@@ -107,7 +101,7 @@ static eg_ref bias_of(eg_onnx_builder *write, eg_ref allowed) {
 }
 
 // Gives a mask for the first keys a mark for the keys beyond it.
-static eg_ref whole_mask(eg_onnx_builder *write, const attention *a, eg_ref mask,
+static eg_ref whole_mask(eg_onnx_builder *write, const eg_onnx_attention *a, eg_ref mask,
                          double mark) {
   eg_type rest = *eg_build_type(&write->b, mask);
   if (rest.rank == 0 || rest.dims[rest.rank - 1] >= a->keys) return mask;
@@ -117,7 +111,7 @@ static eg_ref whole_mask(eg_onnx_builder *write, const attention *a, eg_ref mask
 }
 
 // Emits the mask as scores to add for all keys: keys beyond the mask get minus infinity.
-static eg_ref mask_scores(eg_onnx_builder *write, const attention *a) {
+static eg_ref mask_scores(eg_onnx_builder *write, const eg_onnx_attention *a) {
   bool is_bool = eg_build_type(&write->b, a->mask)->dtype == EGRAPH_BOOL;
   eg_ref mask = is_bool ? bias_of(write, a->mask)
                         : eg_build_cast(&write->b, a->mask, write->b.dtype);
@@ -130,7 +124,7 @@ static eg_ref both(eg_builder *b, eg_ref x, eg_ref y) {
 }
 
 // Emits, by position, which keys [.., length, keys] a query may see; EG_REF_NONE: all.
-static eg_ref allowed_keys(eg_onnx_builder *write, const attention *a) {
+static eg_ref allowed_keys(eg_onnx_builder *write, const eg_onnx_attention *a) {
   eg_builder *b = &write->b;
   eg_ref allowed = EG_REF_NONE, valid = EG_REF_NONE;
   if (a->causal == 0 && a->left < 0 && a->right < 0 && !eg_ref_exists(a->valid))
@@ -163,7 +157,7 @@ static eg_ref allowed_keys(eg_onnx_builder *write, const attention *a) {
 }
 
 // Emits the scores to add: the mask, and minus infinity by position; EG_REF_NONE: none.
-static eg_ref bias_of_all(eg_onnx_builder *write, const attention *a) {
+static eg_ref bias_of_all(eg_onnx_builder *write, const eg_onnx_attention *a) {
   eg_ref bias = eg_ref_exists(a->mask) ? mask_scores(write, a) : EG_REF_NONE;
   eg_ref allowed = allowed_keys(write, a);
   if (!eg_ref_exists(allowed)) return bias;
@@ -181,8 +175,8 @@ static eg_ref blind_queries(eg_onnx_builder *write, eg_ref bias) {
 }
 
 // Emits the softmax of the scores; a query that may see no key gets zeros.
-static eg_ref probabilities(eg_onnx_builder *write, const attention *a, eg_ref scores,
-                            eg_ref bias) {
+static eg_ref probabilities(eg_onnx_builder *write, const eg_onnx_attention *a,
+                            eg_ref scores, eg_ref bias) {
   eg_builder *b = &write->b;
   egraph_dtype dtype = b->dtype, precision = dtype;
   if (a->precision != 0) (void)eg_onnx_find_dtype(a->precision, &precision);
@@ -197,7 +191,7 @@ static eg_ref probabilities(eg_onnx_builder *write, const attention *a, eg_ref s
 
 // Emits, as products and softmax, attention of queries [batch, heads, length, size] to
 // keys and values [batch, heads, keys, ..].
-static void emit_parts(eg_onnx_builder *write, const attention *a, eg_ref query,
+static void emit_parts(eg_onnx_builder *write, const eg_onnx_attention *a, eg_ref query,
                        eg_ref key, eg_ref value, eg_ref *out_y, eg_ref *out_scores) {
   static const int64_t swapped[4] = {0, 1, 3, 2};
   eg_builder *b = &write->b;
@@ -225,7 +219,7 @@ static void emit_parts(eg_onnx_builder *write, const attention *a, eg_ref query,
 // ---- as an operator -----------------------------------------------------------------
 
 // Expresses the positions that a query sees by attributes of the operator, if it can.
-static void find_window(attention *a) {
+static void find_window(eg_onnx_attention *a) {
   int64_t farthest = a->past + a->length + a->keys;
   if (a->left >= farthest) a->left = -1;
   if (a->right >= farthest) a->right = -1;
@@ -238,14 +232,14 @@ static void find_window(attention *a) {
 }
 
 // True when the operator sums in the precision of the softmax, or in a higher one.
-static bool is_precise(const attention *a, egraph_dtype dtype) {
+static bool is_precise(const eg_onnx_attention *a, egraph_dtype dtype) {
   egraph_dtype wanted = dtype;
   if (a->precision != 0 && !eg_onnx_find_dtype(a->precision, &wanted)) return false;
   return wanted == dtype || (wanted == EGRAPH_FLOAT32 && dtype != EGRAPH_FLOAT64);
 }
 
 // Emits the operator's mask; EG_REF_NONE: none.
-static eg_ref operator_mask(eg_onnx_builder *write, const attention *a) {
+static eg_ref operator_mask(eg_onnx_builder *write, const eg_onnx_attention *a) {
   eg_builder *b = &write->b;
   bool is_bool =
       eg_ref_exists(a->mask) && eg_build_type(b, a->mask)->dtype == EGRAPH_BOOL;
@@ -262,7 +256,7 @@ static eg_ref operator_mask(eg_onnx_builder *write, const attention *a) {
 }
 
 // True unless every query sees a key by its position: the last one sees the fewest.
-static bool may_be_blind(const attention *a) {
+static bool may_be_blind(const eg_onnx_attention *a) {
   if (eg_ref_exists(a->mask) || !a->has_window) return true;
   if (a->window == 0) return false;
   const eg_attention seen = {.rows = a->length,
@@ -275,7 +269,7 @@ static bool may_be_blind(const attention *a) {
 }
 
 // Gives queries that see no key the result 0.
-static eg_ref without_blind(eg_onnx_builder *write, const attention *a, eg_ref y,
+static eg_ref without_blind(eg_onnx_builder *write, const eg_onnx_attention *a, eg_ref y,
                             bool is_rows_first) {
   static const int64_t perm[4] = {0, 2, 1, 3};
   eg_builder *b = &write->b;
@@ -291,9 +285,29 @@ static eg_ref without_blind(eg_onnx_builder *write, const attention *a, eg_ref y
   return EG_FORMULA(b, "(where m 0 y)", "my", blind, y);
 }
 
-// Emits attention as the operator, on operands with heads or with rows first.
-static eg_ref emit_operator(eg_onnx_builder *write, const attention *a, eg_ref query,
-                            eg_ref key, eg_ref value, bool is_rows_first) {
+// Emits the output of a softmax that has one more score, whose value is 0: the share of
+// the other scores, of which `sums` are the logarithms of the sums of exponentials.
+static eg_ref share_of_rows(eg_onnx_builder *write, const eg_onnx_attention *a, eg_ref y,
+                            eg_ref sums, bool is_rows_first) {
+  static const int64_t perm[4] = {0, 2, 1, 3};
+  eg_builder *b = &write->b;
+  const eg_type rows = *eg_build_type(b, sums);
+  eg_ref share = sums;
+  if (eg_ref_exists(a->sink)) {
+    eg_ref sink = eg_build_cast(b, a->sink, rows.dtype);
+    sink = EG_ONNX_RESHAPE(write, sink, 1, a->heads, 1);
+    share = EG_BUILD(b, EG_OP_SUB, sums, sink);
+  }
+  share = EG_BUILD(b, EG_OP_SIGMOID, share);
+  share = eg_build_cast(b, share, eg_build_type(b, y)->dtype);
+  share = EG_ONNX_RESHAPE(write, share, rows.dims[0], rows.dims[1], rows.dims[2], 1);
+  if (is_rows_first) share = eg_build_transpose(b, share, perm);
+  return EG_BUILD(b, EG_OP_MUL, y, share);
+}
+
+eg_ref eg_onnx_emit_attention(eg_onnx_builder *write, eg_onnx_attention *a, eg_ref query,
+                              eg_ref key, eg_ref value, bool is_rows_first) {
+  find_window(a);
   eg_ref mask = operator_mask(write, a), results[2];
   const eg_ref operands[] = {query, key, value, mask};
   const eg_attr_list list =
@@ -306,73 +320,57 @@ static eg_ref emit_operator(eg_onnx_builder *write, const attention *a, eg_ref q
               EG_INT(ATTENTION_ROWS_FIRST, is_rows_first));
   eg_build_results(&write->b, list.op, list.slots, operands, eg_ref_exists(mask) ? 4 : 3,
                    results);
-  return a->is_guarded && may_be_blind(a)
-             ? without_blind(write, a, results[0], is_rows_first)
-             : results[0];
+  eg_ref y = results[0];
+  if (a->has_sink) y = share_of_rows(write, a, y, results[1], is_rows_first);
+  return a->is_guarded && may_be_blind(a) ? without_blind(write, a, y, is_rows_first) : y;
 }
 
 // ---- the node -----------------------------------------------------------------------
 
-static bool is_wanted(const eg_onnx_call *call, uint32_t result) {
-  return eg_onnx_output(call, result).id != EG_ONNX_NONE.id;
-}
-
-// Emits x [batch, length, heads * size] as [batch, length, heads, size].
-static eg_ref apart(eg_onnx_builder *write, eg_ref x, int64_t heads) {
-  const eg_type *type = eg_build_type(&write->b, x);
-  return EG_ONNX_RESHAPE(write, x, type->dims[0], type->dims[1], heads,
-                         type->dims[2] / heads);
-}
-
-// The operands of attention: queries, keys and values of rank 3, with joined heads, or 4;
-// the past keys and values, or EG_REF_NONE.
-typedef struct attended {
-  eg_ref query, key, value, past_key, past_value;
-} attended;
-
 // Emits attention of operands with joined heads and without a past, which stay where a
 // projection leaves them.
-static eg_ref attend_rows(eg_onnx_builder *write, attention *a, const attended *x) {
-  eg_ref query = apart(write, x->query, a->heads);
-  eg_ref key = apart(write, x->key, a->key_heads);
-  eg_ref value = apart(write, x->value, a->key_heads);
+static eg_ref attend_rows(eg_onnx_builder *write, eg_onnx_attention *a,
+                          const eg_onnx_attended *x) {
+  eg_ref query = eg_onnx_part_heads(write, x->query, a->heads);
+  eg_ref key = eg_onnx_part_heads(write, x->key, a->key_heads);
+  eg_ref value = eg_onnx_part_heads(write, x->value, a->key_heads);
   a->keys = eg_build_type(&write->b, key)->dims[1];
-  find_window(a);
-  eg_ref y = emit_operator(write, a, query, key, value, true);
+  eg_ref y = eg_onnx_emit_attention(write, a, query, key, value, true);
   const eg_type type = *eg_build_type(&write->b, y);
   return EG_ONNX_RESHAPE(write, y, type.dims[0], type.dims[1],
                          type.dims[2] * type.dims[3]);
 }
 
-static egraph_status import_rows(eg_onnx_builder *write, attention *a,
-                                 const attended *x) {
+static egraph_status import_rows(eg_onnx_builder *write, eg_onnx_attention *a,
+                                 const eg_onnx_attended *x) {
   const eg_ref now[] = {x->key, x->value};
   eg_ref y = attend_rows(write, a, x);
   EG_TRY(eg_onnx_finish(write, 0, y));
   for (uint32_t i = 0; i < 2; i++)
-    if (is_wanted(write->call, i + 1))
-      EG_TRY(eg_onnx_finish(write, i + 1, split_heads(write, now[i], a->key_heads)));
+    if (eg_onnx_has_result(write->call, i + 1))
+      EG_TRY(
+          eg_onnx_finish(write, i + 1, eg_onnx_split_heads(write, now[i], a->key_heads)));
   return EGRAPH_OK;
 }
 
-static egraph_status import_heads(eg_onnx_builder *write, attention *a, const attended *x,
-                                  bool is_operator) {
+static egraph_status import_heads(eg_onnx_builder *write, eg_onnx_attention *a,
+                                  const eg_onnx_attended *x, bool is_operator) {
   bool is_flat = eg_build_type(&write->b, x->query)->rank == 3;
-  eg_ref query = split_heads(write, x->query, a->heads);
-  eg_ref key = split_heads(write, x->key, a->key_heads);
-  eg_ref value = split_heads(write, x->value, a->key_heads), y, scores = EG_REF_NONE;
+  eg_ref query = eg_onnx_split_heads(write, x->query, a->heads);
+  eg_ref key = eg_onnx_split_heads(write, x->key, a->key_heads);
+  eg_ref value = eg_onnx_split_heads(write, x->value, a->key_heads), y,
+         scores = EG_REF_NONE;
   if (eg_ref_exists(x->past_key)) {
     a->past = eg_build_type(&write->b, x->past_key)->dims[2];
     key = eg_onnx_concat(write, x->past_key, key, 2);
     value = eg_onnx_concat(write, x->past_value, value, 2);
   }
   a->keys = eg_build_type(&write->b, key)->dims[2];
-  find_window(a);
   if (is_operator)
-    y = emit_operator(write, a, query, key, value, false);
+    y = eg_onnx_emit_attention(write, a, query, key, value, false);
   else
     emit_parts(write, a, query, key, value, &y, &scores);
-  if (is_flat) y = join_heads(write, y);
+  if (is_flat) y = eg_onnx_join_heads(write, y);
   EG_TRY(write->b.status);
   EG_TRY(eg_onnx_finish(write, 0, y));
   EG_TRY(eg_onnx_finish(write, 1, key));
@@ -382,8 +380,8 @@ static egraph_status import_heads(eg_onnx_builder *write, attention *a, const at
 
 // Declines open sizes where positions are data: a window, a past, or a mask besides a
 // causal one.
-static egraph_status check_open(eg_onnx_builder *write, const attention *a,
-                                const attended *x, bool is_operator) {
+static egraph_status check_open(eg_onnx_builder *write, const eg_onnx_attention *a,
+                                const eg_onnx_attended *x, bool is_operator) {
   if (!eg_onnx_reads_open(write->call)) return EGRAPH_OK;
   const eg_type *key = eg_build_type(&write->b, x->key);
   int64_t keys = key->dims[key->rank - 2];
@@ -396,12 +394,12 @@ static egraph_status check_open(eg_onnx_builder *write, const attention *a,
   return is_known ? EGRAPH_OK : eg_onnx_decline("it needs the sizes of all dimensions");
 }
 
-// Emits attention as the operator or as its parts, and the results of the node.
-static egraph_status attend(eg_onnx_builder *write, attention *a, const attended *x) {
+egraph_status eg_onnx_attend(eg_onnx_builder *write, eg_onnx_attention *a,
+                             const eg_onnx_attended *x) {
   if (eg_ref_exists(x->past_key) != eg_ref_exists(x->past_value))
     return EG_FAIL(EGRAPH_E_PARSE, "past keys and past values come together");
   const eg_type type = *eg_build_type(&write->b, x->query);
-  bool is_operator = !is_wanted(write->call, 3) && is_precise(a, type.dtype);
+  bool is_operator = !eg_onnx_has_result(write->call, 3) && is_precise(a, type.dtype);
   EG_TRY(check_open(write, a, x, is_operator));
   if (type.rank == 3 && is_operator && !eg_ref_exists(x->past_key))
     return import_rows(write, a, x);
@@ -409,7 +407,7 @@ static egraph_status attend(eg_onnx_builder *write, attention *a, const attended
 }
 
 egraph_status eg_onnx_import_attention(const eg_onnx_call *call) {
-  attention a = {.is_guarded = true};
+  eg_onnx_attention a = {.is_guarded = true};
   egraph_dtype ignored;
   EG_TRY(read_attention(call, &a));
   EG_TRY(check_heads(call, &a));
@@ -418,130 +416,12 @@ egraph_status eg_onnx_import_attention(const eg_onnx_call *call) {
   if (a.precision != 0 && !eg_onnx_find_dtype(a.precision, &ignored))
     return eg_onnx_decline("the precision of the softmax is not supported");
   EG_ONNX_BUILDER(write, call);
-  const attended x = {eg_onnx_operand(&write, 0), eg_onnx_operand(&write, 1),
-                      eg_onnx_operand(&write, 2), eg_onnx_operand(&write, 4),
-                      eg_onnx_operand(&write, 5)};
+  const eg_onnx_attended x = {eg_onnx_operand(&write, 0), eg_onnx_operand(&write, 1),
+                              eg_onnx_operand(&write, 2), eg_onnx_operand(&write, 4),
+                              eg_onnx_operand(&write, 5)};
   a.mask = eg_onnx_operand(&write, 3);
   a.valid = eg_onnx_operand(&write, 6);
-  return attend(&write, &a, &x);
-}
-
-// ---- ONNX Runtime's nodes -----------------------------------------------------------
-
-// Reads attributes that Attention and MultiHeadAttention share.
-static egraph_status read_microsoft(const eg_onnx_call *call, attention *a,
-                                    double *out_filter) {
-  *a = (attention){.left = -1, .right = -1, .mask = EG_REF_NONE, .valid = EG_REF_NONE};
-  EG_TRY(eg_onnx_attr_int(call, "unidirectional", 0, &a->causal));
-  EG_TRY(eg_onnx_attr_int(call, "num_heads", 0, &a->heads));
-  EG_TRY(eg_onnx_attr_float(call, "scale", 0, &a->scale));
-  a->key_heads = a->heads;
-  return eg_onnx_attr_float(call, "mask_filter_value", -10000, out_filter);
-}
-
-// Checks queries, keys and values [batch, length, heads * size]; notes their sizes.
-static egraph_status check_joined(eg_onnx_builder *write, attention *a,
-                                  const attended *x) {
-  const eg_ref operands[] = {x->query, x->key, x->value};
-  for (uint32_t i = 0; i < 3; i++) {
-    if (!eg_ref_exists(operands[i])) return eg_onnx_decline("packed heads");
-    const eg_type *type = eg_build_type(&write->b, operands[i]);
-    if (type->rank != 3) return eg_onnx_decline("packed heads");
-    if (a->heads < 1 || type->dims[2] % a->heads != 0)
-      return EG_FAIL(EGRAPH_E_PARSE, "operand %" PRIu32 " cannot form %" PRId64 " heads",
-                     i, a->heads);
-  }
-  const eg_type *query = eg_build_type(&write->b, x->query);
-  a->length = query->dims[1];
-  if (a->scale == 0) a->scale = 1 / sqrt((double)(query->dims[2] / a->heads));
-  return write->b.status;
-}
-
-// Notes the scores to add: `filter` for keys [batch, keys] that a padding mask has 0 for,
-// and a bias.
-static egraph_status note_biases(eg_onnx_builder *write, attention *a, eg_ref padding,
-                                 double filter, eg_ref bias) {
-  eg_builder *b = &write->b;
-  a->mask = bias;
-  if (!eg_ref_exists(padding)) return EGRAPH_OK;
-  const eg_type type = *eg_build_type(b, padding);
-  if (type.rank != 2) return eg_onnx_decline("the mask has other than two dimensions");
-  eg_ref none = eg_onnx_number(write, type.dtype, 0), cold = eg_build_number(b, filter);
-  padding = EG_BUILD(b, EG_OP_GREATER, padding, none);
-  padding = EG_FORMULA(b, "(where p 0 f)", "pf", padding, cold);
-  padding = EG_ONNX_RESHAPE(write, padding, type.dims[0], 1, 1, type.dims[1]);
-  a->mask = eg_ref_exists(bias) ? EG_BUILD(b, EG_OP_ADD, padding, bias) : padding;
-  return b->status;
-}
-
-// Emits elements [from, to) of the last dimension.
-static eg_ref columns(eg_onnx_builder *write, eg_ref x, int64_t from, int64_t to) {
-  uint32_t rank = eg_build_type(&write->b, x)->rank;
-  return rank == 0 ? EG_REF_NONE : eg_onnx_range_of(write, x, rank - 1, from, to, 1);
-}
-
-egraph_status eg_onnx_import_multi_head_attention(const eg_onnx_call *call) {
-  attention a;
-  double filter;
-  EG_TRY(read_microsoft(call, &a, &filter));
-  EG_ONNX_BUILDER(write, call);
-  attended x = {eg_onnx_operand(&write, 0), eg_onnx_operand(&write, 1),
-                eg_onnx_operand(&write, 2), eg_onnx_operand(&write, 6),
-                eg_onnx_operand(&write, 7)};
-  eg_ref bias = eg_onnx_operand(&write, 3);
-  if (eg_ref_exists(eg_onnx_operand(&write, 8)) || is_wanted(call, 3))
-    return eg_onnx_decline("a shared past and scores are not supported");
-  EG_TRY(check_joined(&write, &a, &x));
-  eg_ref *const operands[] = {&x.query, &x.key, &x.value};
-  int64_t from = 0;
-  for (uint32_t i = 0; i < 3 && eg_ref_exists(bias); i++) {
-    int64_t width = eg_build_type(&write.b, *operands[i])->dims[2];
-    eg_ref part = columns(&write, bias, from, from + width);
-    *operands[i] = EG_BUILD(&write.b, EG_OP_ADD, *operands[i], part);
-    from += width;
-  }
-  EG_TRY(note_biases(&write, &a, eg_onnx_operand(&write, 4), filter,
-                     eg_onnx_operand(&write, 5)));
-  return attend(&write, &a, &x);
-}
-
-egraph_status eg_onnx_import_microsoft_attention(const eg_onnx_call *call) {
-  attention a;
-  double filter;
-  eg_ints sizes;
-  bool has_sizes;
-  EG_TRY(read_microsoft(call, &a, &filter));
-  EG_TRY(eg_onnx_attr_ints(call, "qkv_hidden_sizes", &has_sizes, &sizes));
-  EG_ONNX_INT(rotary, call, "do_rotary", 0);
-  EG_ONNX_BUILDER(write, call);
-  eg_builder *b = &write.b;
-  eg_ref bias = eg_onnx_operand(&write, 2);
-  if (rotary != 0 || eg_ref_exists(eg_onnx_operand(&write, 4)) || is_wanted(call, 1))
-    return eg_onnx_decline("rotated positions and a past are not supported");
-  eg_ref all =
-      EG_BUILD(b, EG_OP_MATMUL, eg_onnx_operand(&write, 0), eg_onnx_operand(&write, 1));
-  if (eg_ref_exists(bias)) all = EG_BUILD(b, EG_OP_ADD, all, bias);
-  const eg_type type = *eg_build_type(b, all);
-  EG_TRY(b->status);
-  int64_t third = type.rank == 3 ? type.dims[2] / 3 : 0;
-  const int64_t equal[] = {third, third, third};
-  if (!has_sizes || sizes.len != 3) sizes = (eg_ints){equal, 3};
-  int64_t left = type.rank == 3 ? type.dims[2] : 0; // columns of no part yet
-  for (uint32_t i = 0; i < 3; i++) {
-    if (sizes.data[i] < 1 || sizes.data[i] > left)
-      return EG_FAIL(EGRAPH_E_PARSE, "the weights are no queries, keys and values");
-    left -= sizes.data[i];
-  }
-  if (left != 0)
-    return EG_FAIL(EGRAPH_E_PARSE, "the weights are no queries, keys and values");
-  int64_t first = sizes.data[0], second = first + sizes.data[1];
-  const attended x = {columns(&write, all, 0, first), columns(&write, all, first, second),
-                      columns(&write, all, second, type.dims[2]), EG_REF_NONE,
-                      EG_REF_NONE};
-  EG_TRY(check_joined(&write, &a, &x));
-  EG_TRY(note_biases(&write, &a, eg_onnx_operand(&write, 3), filter,
-                     eg_onnx_operand(&write, 5)));
-  return attend(&write, &a, &x);
+  return eg_onnx_attend(&write, &a, &x);
 }
 
 // ---- causal convolution -------------------------------------------------------------
@@ -592,7 +472,7 @@ typedef struct linear {
 
 // Converts an operand [batch, steps, n] to [batch, heads, steps, n / heads], in float32.
 static eg_ref unpacked(eg_onnx_builder *write, uint32_t operand, int64_t heads) {
-  eg_ref x = split_heads(write, eg_onnx_operand(write, operand), heads);
+  eg_ref x = eg_onnx_split_heads(write, eg_onnx_operand(write, operand), heads);
   return eg_build_cast(&write->b, x, EGRAPH_FLOAT32);
 }
 
@@ -685,7 +565,7 @@ egraph_status eg_onnx_import_linear_attention(const eg_onnx_call *call) {
     eg_ref row = EG_FORMULA(b, "(mul c (matmul q s))", "cqs", scale, query, read);
     y = at == 0 ? row : eg_onnx_concat(&write, y, row, 2);
   }
-  y = eg_build_cast(b, join_heads(&write, y), dtype);
+  y = eg_build_cast(b, eg_onnx_join_heads(&write, y), dtype);
   state = eg_build_cast(b, state, state_dtype);
   EG_TRY(b->status);
   EG_TRY(eg_onnx_finish(&write, 0, y));

@@ -71,6 +71,16 @@ static eg_ref positions_from(eg_onnx_builder *write, eg_ref first, int64_t lengt
   return EG_BUILD(&write->b, EG_OP_ADD, count, first);
 }
 
+/// True unless the kernel would have to make longer tables, which nothing but the scale
+/// takes part in. Positions of a packed batch, whose sequences stand in one row, are
+/// those of the sequences, so that the row may be longer than the tables.
+static bool has_all_rows(const eg_type *x, const eg_type *cache, bool is_packed,
+                         double scale) {
+  int64_t length = x->dims[x->rank - 2], rows = cache->dims[0];
+  if (is_packed || scale == 1) return true;
+  return !eg_size_is_open(length) && !eg_size_is_open(rows) && length <= rows;
+}
+
 /// ONNX Runtime's own operator, whose positions may be that of the first row only.
 /// Without a number of heads, the tables give the size of a head.
 egraph_status eg_onnx_import_microsoft_rotary(const eg_onnx_call *call) {
@@ -81,12 +91,12 @@ egraph_status eg_onnx_import_microsoft_rotary(const eg_onnx_call *call) {
   EG_ONNX_INT(packed, call, "is_packed_batching", 0);
   EG_ONNX_FLOAT(scale, call, "scale", 1);
   EG_TRY(read_rotary(call, &r));
-  if (packed != 0 || scale != 1)
-    return eg_onnx_decline("packed batches and scales are not supported");
   if (x.rank < 3 || cache.rank != 2 || cache.dims[1] < 1)
     return EG_FAIL(EGRAPH_E_PARSE, "x or a table has another number of dimensions");
   if (eg_size_is_open(x.dims[x.rank - 1]) || eg_size_is_open(cache.dims[1]))
     return eg_onnx_decline("the size of a head is not known");
+  if (!has_all_rows(&x, &cache, packed != 0, scale))
+    return eg_onnx_decline("tables would have to be made for more positions");
   if (r.heads == 0 && r.rotated == 0) r.heads = x.dims[x.rank - 1] / (2 * cache.dims[1]);
   EG_ONNX_BUILDER(write, call);
   eg_ref positions = eg_onnx_operand(&write, 1);

@@ -89,6 +89,16 @@ def documented():
     return made
 
 
+def grouped():
+    """A step of decoding after a past in storage, whose length is data."""
+    shared = {"num_heads": 4, "kv_num_heads": 2, "do_rotary": 1, "local_window_size": 3, "smooth_softmax": 1}
+    call = node("GroupQueryAttention", "x,,,p,p,l,t,c,c,,b,h", "y,k,v", domain="com.microsoft", **shared)
+    inputs = [info("x", [2, 1, 32]), info("p", [2, 2, 9, 4]), info("l", [2], TensorProto.INT32), info("c", [9, 2]),
+              info("b", [1, 1, 1, 6]), info("h", [4])]
+    return model([call], inputs, ["y", "k", "v"], [helper.make_tensor("t", TensorProto.INT32, [], [6])], opset=17,
+                 domains=["com.microsoft"])
+
+
 def typed_lists():
     tensors = [helper.make_tensor("a", FLOAT, [2], [0.5, 1.0]),
                helper.make_tensor("b", TensorProto.FLOAT16, [2], [0.5, 1.0]),
@@ -136,6 +146,7 @@ def seeds():
     yield "formats", formats()
     yield "functions", functions()
     yield "gemm", one("Gemm", [2, 3], "x,w", extra=[info("w", [4, 3])], transB=1, alpha=0.5)
+    yield "grouped_attention", grouped()
     yield "input_weight", model([node("Add", "x,w", "y")], [info("x", [2]), info("w", [2])], ["y"],
                                 [helper.make_tensor("w", FLOAT, [2], [1.0, 2.0])])
     yield "layer_norm", one("LayerNormalization", [2, 3], "x,s", "y,m,d", extra=[info("s", [3])], opset=17)

@@ -214,33 +214,6 @@ static void what_makes_no_sense_is_refused(void **state) {
   kit_refuse(&kit, EGRAPH_E_PARSE, "attribute 'reduction' is 'median'");
 }
 
-static void attention_and_rotation_are_operators(void **state) {
-  (void)state;
-  onnx_kit kit;
-  Onnx__NodeProto *node = one_node(&kit, 23, "Attention", "float32[2,4,5,4]", "x,x,x");
-  kit_int(&kit, node, "is_causal", 1);
-  kit_expect(&kit, "(input x \"float32[2,4,5,4]\")\n"
-                   "(let [y y.2] (attention :scale 0.5 :causal 1 x x x))\n(output y)\n");
-  node = one_node(&kit, 1, "MultiHeadAttention", "float32[2,5,8]", "x,x,x");
-  node->domain = kit_string_copy(&kit, "com.microsoft");
-  kit_int(&kit, node, "num_heads", 2);
-  kit_expect(&kit, "(input x \"float32[2,5,8]\")\n"
-                   "(let y.1 (reshape :shape [2 5 2 4] x))\n"
-                   "(let y.2 (reshape :shape [2 5 2 4] x))\n"
-                   "(let y.3 (reshape :shape [2 5 2 4] x))\n"
-                   "(let [y.4 y.5] (attention :scale 0.5 :rows_first 1 y.1 y.2 y.3))\n"
-                   "(let y (reshape :shape [2 5 8] y.4))\n(output y)\n");
-  node = one_node(&kit, 1, "RotaryEmbedding", "float32[2,3,5,8]", "x,p,c,s");
-  node->domain = kit_string_copy(&kit, "com.microsoft");
-  kit_input(&kit, "p", "int64[2,5]");
-  kit_input(&kit, "c", "float32[9,4]");
-  kit_input(&kit, "s", "float32[9,4]");
-  kit_expect(&kit, "(input x \"float32[2,3,5,8]\")\n(input p \"int64[2,5]\")\n"
-                   "(input c \"float32[9,4]\")\n(input s \"float32[9,4]\")\n"
-                   "(let y.1 (gather c p))\n(let y.2 (gather s p))\n"
-                   "(let y (rope x y.1 y.2))\n(output y)\n");
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(elements_are_named_by_attributes),
@@ -251,7 +224,6 @@ int main(void) {
       cmocka_unit_test(integer_ranges_do_not_overflow),
       cmocka_unit_test(nodes_whose_sizes_are_not_known_are_kept),
       cmocka_unit_test(what_makes_no_sense_is_refused),
-      cmocka_unit_test(attention_and_rotation_are_operators),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
