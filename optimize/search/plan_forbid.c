@@ -31,6 +31,8 @@ static void find_least_shares(forbidder *f) {
   const eg_layout_problem *p = f->problem;
   for (size_t v = 0; v < f->least.len; v++) {
     double least = INFINITY;
+    f->least.data[v] = 0;
+    if (f->row.counts.data[v] == 0) continue;
     for (uint32_t i = f->needs.operator_begin.data[v];
          i < f->needs.operator_begin.data[v + 1]; i++) {
       uint32_t op = f->needs.operators.data[i];
@@ -38,7 +40,7 @@ static void find_least_shares(forbidder *f) {
            s++)
         if (!p->forbidden.data[s]) least = fmin(least, f->row.strategy.data[s]);
     }
-    f->least.data[v] = isfinite(least) ? least * p->memory_times.data[v] : 0;
+    if (isfinite(least)) f->least.data[v] = least * p->memory_times.data[v];
   }
 }
 
@@ -108,6 +110,7 @@ static bool forbid_by_row(forbidder *f, uint32_t value) {
   double sum = sum_shares(f, false, value), own = sum_shares(f, true, value);
   f->out->is_all = f->out->is_all || sum > f->limit;
   for (uint32_t v = 0; v < f->least.len; v++) {
+    if (v != value && f->row.counts.data[v] == 0) continue;
     double others = sum - (f->needs.everywhere.data[v] != 0 ? f->least.data[v] : 0);
     found |= forbid_strategies(f, v, v == value, v == value ? own : others);
   }
@@ -119,7 +122,9 @@ static bool forbid_moves(forbidder *f, uint32_t value) {
   bool found = false;
   find_least_shares(f);
   double others = sum_shares(f, true, value);
-  for (uint32_t a = 0; a < eg_layout_arc_count(p); a++) {
+  for (uint32_t i = f->needs.arc_begin.data[value];
+       i < f->needs.arc_begin.data[value + 1]; i++) {
+    uint32_t a = f->needs.arcs.data[i];
     double bytes = f->row.arc.data[a] * p->memory_times.data[value];
     if (p->arc_forbidden.data[a] || bytes == 0 || !(others + bytes > f->limit)) continue;
     p->arc_forbidden.data[a] = 1;

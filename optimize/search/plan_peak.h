@@ -23,13 +23,15 @@
 
 typedef struct eg_peak_row {
   eg_doubles strategy, arc; // bytes of each strategy and arc of the problem
-  double constant;          // bytes at the step that depend on no choice
-  double value;             // bytes of the solution's choices; with `constant`: the peak
-  uint32_t made; // problem value that the step makes or moves, or EG_SPACE_NONE
+  // [problem values] 0: all strategies have 0 bytes; empty: not known
+  eg_bytes counts;
+  double constant; // bytes at the step that depend on no choice
+  double value;    // bytes of the solution's choices; with `constant`: the peak
+  uint32_t made;   // problem value that the step makes or moves, or EG_SPACE_NONE
   uint32_t into; // place into which the step moves the value; EG_SPACE_NONE: it makes it
 } eg_peak_row;
 EG_OWNER_DEFINE_STATIC_FROM(eg_peak_row, (.made = EG_SPACE_NONE, .into = EG_SPACE_NONE),
-                            (eg_doubles, strategy, arc))
+                            (eg_doubles, strategy, arc), (eg_bytes, counts))
 
 /// Prices of memory that belong to a bound.
 typedef struct eg_memory_prices {

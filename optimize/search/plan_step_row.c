@@ -213,9 +213,10 @@ typedef struct step_view {
   eg_doubles across;   // [places] bytes that a value made there holds across the step,
                        // of all equal blocks
   eg_bytes early;      // [places] a value may be moved there before the step
+  eg_bytes is_across;  // [problem values] `across` has bytes of it
   double least_across; // sum over values that only plans with the step make
 } step_view;
-EG_OWNER_DEFINE_STATIC(step_view, (eg_bytes, after, counts, kept, early),
+EG_OWNER_DEFINE_STATIC(step_view, (eg_bytes, after, counts, kept, early, is_across),
                        (eg_u32s, counted), (eg_doubles, across))
 
 static const eg_model_value *step_value(const step_view *p, uint32_t value) {
@@ -484,6 +485,7 @@ static void hold_across(step_view *p, uint32_t u) {
   const uint32_t *arcs = p->needs->arcs.data + p->needs->arc_begin.data[u];
   uint32_t count = p->needs->arc_begin.data[u + 1] - p->needs->arc_begin.data[u];
   uint32_t begin = problem->place_begin.data[u], end = problem->place_begin.data[u + 1];
+  p->is_across.data[u] = 1;
   for (uint32_t place = begin; place < end; place++) {
     p->across.data[place] = bytes_at(p, u, place);
     p->early.data[place] = is_needed_early(p, u, place);
@@ -548,6 +550,7 @@ static egraph_status find_across(step_view *p) {
   uint32_t places = eg_layout_place_count(p->problem);
   EG_TRY(eg_doubles_resize(&p->across, places));
   EG_TRY(eg_bytes_resize(&p->early, places));
+  EG_TRY(eg_bytes_resize(&p->is_across, p->model->values.len));
   for (uint32_t o = 0; o < eg_layout_operator_count(p->problem); o++)
     if (is_kept_before(p, o)) hold_kept(p, p->problem->operator_value.data[o]);
   for (uint32_t u = 0; is_always_made(p) && u < p->model->values.len; u++) {
@@ -657,31 +660,45 @@ static double operand_bytes(const step_view *p, uint32_t op, uint32_t strategy,
   return share_of(bytes + p->least_across, times);
 }
 
-/// Returns the bytes of both ends of a move, except those that may share other storage.
+/// Returns the bytes of both ends of a move into the row's place, except those that may
+/// share other storage.
 static double bytes_of_arc(const step_view *p, uint32_t arc, bool has_own) {
   uint32_t from = p->problem->arc_from.data[arc], to = p->problem->arc_to.data[arc];
   bool is_entry = p->space->values.data[step_value(p, p->value)->value].is_entry;
-  bool is_mine = p->into == to || (p->into == EG_STEP_EACH_MOVE &&
-                                   to >= p->problem->place_begin.data[p->value] &&
-                                   to < p->problem->place_begin.data[p->value + 1]);
-  if (!is_mine) return 0;
   double bytes = eg_plan_model_arc_scratch(p->model, p->value, arc);
+  if (p->into != to && p->into != EG_STEP_EACH_MOVE) return 0;
   if (!has_own) bytes += bytes_at(p, p->value, to);
   if (!has_own && !is_entry) bytes += bytes_at(p, p->value, from);
   return share_of(bytes, p->problem->memory_times.data[p->value]);
+}
+
+/// True when strategies of an operator may have bytes in the row.
+static bool may_count(const step_view *p, uint32_t op) {
+  uint32_t value = p->problem->operator_value.data[op];
+  if (step_value(p, value)->role == EG_MODEL_ENTRY) return true;
+  if (is_keeping(p, op)) return p->counts.data[op] != 0;
+  return value == p->value || p->is_across.data[value] != 0;
 }
 
 static egraph_status fill_step_row(const step_view *p, eg_peak_row *row) {
   const eg_layout_problem *problem = p->problem;
   bool has_own = has_storage(p, step_value(p, p->value)->value);
   row->constant = row->value = 0;
-  row->strategy.len = row->arc.len = 0;
-  for (uint32_t o = 0; o < eg_layout_operator_count(problem); o++)
+  row->strategy.len = row->arc.len = row->counts.len = 0;
+  EG_TRY(eg_bytes_resize(&row->counts, p->model->values.len));
+  EG_TRY(eg_doubles_resize(&row->strategy, eg_layout_strategy_count(problem)));
+  EG_TRY(eg_doubles_resize(&row->arc, eg_layout_arc_count(problem)));
+  for (uint32_t o = 0; o < eg_layout_operator_count(problem); o++) {
+    if (!may_count(p, o)) continue;
+    row->counts.data[problem->operator_value.data[o]] = 1;
     for (uint32_t s = problem->strategy_begin.data[o];
          s < problem->strategy_begin.data[o + 1]; s++)
-      EG_TRY(eg_doubles_push(&row->strategy, operand_bytes(p, o, s, has_own)));
-  for (uint32_t a = 0; a < eg_layout_arc_count(problem); a++)
-    EG_TRY(eg_doubles_push(&row->arc, bytes_of_arc(p, a, has_own)));
+      row->strategy.data[s] = operand_bytes(p, o, s, has_own);
+  }
+  const uint32_t *arcs = p->needs->arcs.data;
+  for (uint32_t i = p->needs->arc_begin.data[p->value];
+       p->into != EG_SPACE_NONE && i < p->needs->arc_begin.data[p->value + 1]; i++)
+    row->arc.data[arcs[i]] = bytes_of_arc(p, arcs[i], has_own);
   return EGRAPH_OK;
 }
 
