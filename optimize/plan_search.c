@@ -182,6 +182,17 @@ static egraph_status plan_on_parts(eg_plan_job *job, double end) {
 
 // ---- all meshes -----------------------------------------------------------------------
 
+// The share of the remaining time for a mesh while no plan within the limit of memory is
+// known: the first plan takes longest, and meshes with few axes, which come first, have
+// the smallest searches.
+static const double FIRST_PLAN_SHARE = 0.6;
+
+/// Returns the share of the remaining time for the next of `count` meshes.
+static double share_of_mesh(const eg_plan_job *job, uint32_t count) {
+  bool is_first = job->free != NULL && !job->out->has_plan && count > 1;
+  return is_first ? fmax(FIRST_PLAN_SHARE, 1.0 / count) : 1.0 / count;
+}
+
 static egraph_status plan_on_meshes(eg_plan_job *job) {
   const eg_plan_call *call = job->call;
   eg_machine_mesh named;
@@ -200,7 +211,7 @@ static egraph_status plan_on_meshes(eg_plan_job *job) {
   double end = job->budget.seconds - eg_plan_job_kept_seconds(job);
   for (uint32_t i = 0; i < count && !job->budget.is_cancelled; i++)
     EG_TRY(plan_on_mesh(job, &meshes[i], NULL,
-                        (end - eg_plan_job_elapsed(job)) / (count - i),
+                        share_of_mesh(job, count - i) * (end - eg_plan_job_elapsed(job)),
                         job->budget.steps / count));
   if (job->ruled_out_meshes == count)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "%s", eg_text_of(&job->ruled_out));
