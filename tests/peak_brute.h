@@ -32,6 +32,7 @@ typedef struct peak_brute {
   peak_tree trees[PEAK_TREES];
   uint32_t value_of[PEAK_VALUES * PEAK_LAYOUTS]; // [places]
   uint32_t needed[PEAK_VALUES];                  // how many need it
+  uint32_t needs[PEAK_VALUES]; // masks of layouts that the strategies need
   eg_layout_solution at;
   peak_plan plans[PEAK_PLANS];
   uint32_t count, tried, most;
@@ -95,21 +96,23 @@ static inline void peak_visit(peak_brute *b) {
   eg_emitted_plan_deinit(&emitted);
 }
 
-/// Layouts of a value that are needed.
-static inline uint32_t peak_needs(const peak_brute *b, uint32_t v) {
+/// Layouts of each value that the strategies and the roots need.
+static inline void peak_note_needs(peak_brute *b) {
   const eg_layout_problem *p = b->problem;
-  uint32_t first = p->place_begin.data[v], mask = 0;
+  memset(b->needs, 0, sizeof b->needs);
   for (uint32_t u = 0; u < eg_layout_value_count(p); u++) {
     uint32_t s = b->at.strategy.data[u];
     if (s == EG_LAYOUT_NONE) continue;
-    for (uint32_t n = p->need_begin.data[s]; n < p->need_begin.data[s + 1]; n++)
-      if (b->value_of[p->needs.data[n]] == v) mask |= 1u << (p->needs.data[n] - first);
+    for (uint32_t n = p->need_begin.data[s]; n < p->need_begin.data[s + 1]; n++) {
+      uint32_t place = p->needs.data[n], v = b->value_of[place];
+      b->needs[v] |= 1u << (place - p->place_begin.data[v]);
+    }
   }
-  for (size_t i = 0; i < p->root_value.len; i++)
-    for (uint32_t k = p->root_begin.data[i];
-         p->root_value.data[i] == v && k < p->root_begin.data[i + 1]; k++)
-      mask |= 1u << (p->root_places.data[k] - first);
-  return mask;
+  for (size_t i = 0; i < p->root_value.len; i++) {
+    uint32_t v = p->root_value.data[i];
+    for (uint32_t k = p->root_begin.data[i]; k < p->root_begin.data[i + 1]; k++)
+      b->needs[v] |= 1u << (p->root_places.data[k] - p->place_begin.data[v]);
+  }
 }
 
 static inline void peak_reach(peak_brute *b, uint32_t v) {
@@ -125,7 +128,7 @@ static inline void peak_reach(peak_brute *b, uint32_t v) {
     peak_reach(b, v + 1);
     return;
   }
-  uint32_t source = p->output.data[s] - p->place_begin.data[v], needs = peak_needs(b, v);
+  uint32_t source = p->output.data[s] - p->place_begin.data[v], needs = b->needs[v];
   for (uint32_t t = b->tree_begin[v]; t < b->tree_begin[v + 1]; t++) {
     const peak_tree *tree = &b->trees[t];
     if (tree->source != source || (needs & ~tree->covers) != 0 ||
@@ -152,6 +155,7 @@ static inline void peak_choose(peak_brute *b) {
          (b->needed[v] == 0 || b->at.strategy.data[v] != EG_LAYOUT_NONE))
     v++;
   if (v == eg_layout_value_count(p)) {
+    peak_note_needs(b);
     peak_reach(b, 0);
     return;
   }

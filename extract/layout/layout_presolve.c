@@ -336,27 +336,25 @@ static double *far_of(const domination *d, uint32_t from, uint32_t to) {
 static void measure_paths(domination *d, uint32_t value) {
   const eg_layout_view *view = d->active->view;
   const eg_layout_problem *p = view->problem;
-  uint32_t base = p->place_begin.data[value], end = p->place_begin.data[value + 1];
-  size_t bytes = (size_t)d->count * sizeof(double);
-  for (uint32_t i = base; i < end; i++)
-    for (uint32_t j = base; j < end; j++)
-      for (int k = 0; k < d->count; k++)
-        far_of(d, i, j)[k] = i == j ? 0 : INFINITY;
+  const size_t count = (size_t)d->count, places = eg_layout_layout_count(p, value);
+  double *far = d->far.data + d->begin.data[value]; // [from][to][measure], as in far_of
+  for (size_t e = 0; e < places * places * count; e++)
+    far[e] = e / count % (places + 1) == 0 ? 0 : INFINITY; // the diagonal
   EG_EACH_ITEM(a, view->value_arcs, value) {
     double *entry = far_of(d, p->arc_from.data[a], p->arc_to.data[a]);
     if (!d->active->arc.data[a] || !(arc_weight(d, 0, a) < entry[0])) continue;
     for (int k = 0; k < d->count; k++)
       entry[k] = arc_weight(d, k, a);
   }
-  for (uint32_t via = base; via < end; via++)
-    for (uint32_t i = base; i < end; i++) {
+  for (size_t via = 0; via < places; via++)
+    for (size_t i = 0; i < places; i++) {
       double first[EG_LAYOUT_MEASURES];
-      memcpy(first, far_of(d, i, via), bytes);
+      memcpy(first, far + (i * places + via) * count, count * sizeof(double));
       if (!isfinite(first[0])) continue;
-      for (uint32_t j = base; j < end; j++) {
-        double *entry = far_of(d, i, j), *second = far_of(d, via, j);
+      double *entry = far + i * places * count, *second = far + via * places * count;
+      for (size_t j = 0; j < places; j++, entry += count, second += count) {
         if (!(first[0] + second[0] < entry[0])) continue;
-        for (int k = 0; k < d->count; k++)
+        for (size_t k = 0; k < count; k++)
           entry[k] = first[k] + second[k];
       }
     }

@@ -180,13 +180,23 @@ static int compare_ranked(const void *a, const void *b) {
   return p->state < q->state ? -1 : 1;
 }
 
-/// True when `state` needs a subset of the classes of `other`, at no higher cost.
-static bool supersedes(const walk *w, uint32_t state, uint32_t other) {
-  if (w->now.cost.data[state] > w->now.cost.data[other]) return false;
-  const uint64_t *a = bits_of(w, &w->now, state), *b = bits_of(w, &w->now, other);
-  for (uint32_t i = 0; i < w->words; i++)
-    if ((a[i] & ~b[i]) != 0) return false;
-  return true;
+/// True when one of the first `count` ranked states needs a subset of the classes of
+/// `state`, at no higher cost; *out_tried: how many were compared.
+static bool is_superseded(const walk *w, uint32_t state, size_t count,
+                          size_t *out_tried) {
+  const double *costs = w->now.cost.data;
+  const uint64_t *mine = bits_of(w, &w->now, state);
+  bool found = false;
+  size_t k = 0;
+  for (; k < count && !found; k++) {
+    const uint64_t *other = bits_of(w, &w->now, w->ranks.data[k].state);
+    uint32_t i = 0;
+    while (i < w->words && (other[i] & ~mine[i]) == 0)
+      i++;
+    found = i == w->words && costs[w->ranks.data[k].state] <= costs[state];
+  }
+  *out_tried = k;
+  return found;
 }
 
 /// Ranks the states cheapest first, without states whose classes include those of a
@@ -200,11 +210,9 @@ static egraph_status rank_states(walk *w) {
   size_t kept = 0;
   for (size_t i = 0; i < w->ranks.len && kept <= w->options->states; i++) {
     uint32_t state = w->ranks.data[i].state;
-    bool is_worse = false;
-    size_t k = 0;
-    for (; k < kept && !is_worse; k++)
-      is_worse = supersedes(w, w->ranks.data[k].state, state);
-    w->work += k * (1 + w->words);
+    size_t tried;
+    bool is_worse = is_superseded(w, state, kept, &tried);
+    w->work += tried * (1 + w->words);
     if (!is_worse) w->ranks.data[kept++] = w->ranks.data[i];
   }
   w->ranks.len = kept;
