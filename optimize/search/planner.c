@@ -141,7 +141,8 @@ static egraph_status cut_folded(eg_planner *p, const eg_competition *competition
   p->stage = EG_PLANNER_CUTTING;
   double memory = out->has_plan ? out->memory : INFINITY;
   double cost = out->has_plan ? out->cost : INFINITY;
-  bool may_bind = memory > NEAR_LIMIT * p->info.memory_limit && !(out->gap <= MATE.gap);
+  bool is_near = memory > NEAR_LIMIT * p->info.memory_limit;
+  bool may_bind = (input->binds || out->exceeds || is_near) && !(out->gap <= MATE.gap);
   double share = may_bind ? 1 - 2 * MATE.time : 1;
   own.layout.time_limit_seconds = share * input->cut_seconds;
   own.layout.work_limit = eg_work_share(input->cut_work, share);
