@@ -42,7 +42,7 @@ extern "C" {
 
 /// The version of these headers; egraph_version returns the version of the library.
 #define EGRAPH_VERSION_MAJOR 0
-#define EGRAPH_VERSION_MINOR 1
+#define EGRAPH_VERSION_MINOR 2
 #define EGRAPH_VERSION_PATCH 0
 
 // ---- status ---------------------------------------------------------------------
@@ -76,7 +76,7 @@ EGRAPH_API const char *egraph_status_name(egraph_status status);
 /// Returns the message of the last failure of this thread: what is wrong, where, and what
 /// to do about it.
 EGRAPH_API const char *egraph_last_error(void);
-/// Returns the version of the library, "0.1.0".
+/// Returns the version of the library, "0.2.0".
 EGRAPH_API const char *egraph_version(void);
 
 // ---- memory ---------------------------------------------------------------------

@@ -81,7 +81,7 @@ if [ -e "$plugin" ]; then
 fi
 expect_failure "channel 'mpi': its plugin .*libegraph_mpi\.so.*$prefix/.*MPI .*beside"
 
-# Programs ask for what the package promises: 0.1 as long as minor versions may break them.
+# Programs ask for what the package promises: 0.2 as long as minor versions may break them.
 soname=$(objdump -p "$libraries/libegraph.so" | awk '$1 == "SONAME" { print $2 }')
 major=${version%%.*}
 case $major in 0) promised=${version%.*} ;; *) promised=$major ;; esac

@@ -22,7 +22,7 @@ static void every_status_and_element_type_has_its_name(void **state) {
   } while (0);
   EGRAPH_DTYPE_LIST(CHECK)
 #undef CHECK
-  assert_string_equal(egraph_version(), "0.1.0");
+  assert_string_equal(egraph_version(), "0.2.0");
 }
 
 static void bytes_of_an_impossible_tensor_are_zero(void **state) {
