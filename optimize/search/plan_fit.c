@@ -155,10 +155,10 @@ static egraph_status prove_peak(eg_fitter *f, bool *out_is_new) {
   *out_is_new = row_of_large(f, &row) > f->limit &&
                 eg_peak_row_set(&row, &f->model->problem, f->rows, f->limit);
   if (*out_is_new && f->rows == f->own_rows) {
-    f->first.made = f->large.made;
-    f->first.into = f->large.into;
-    f->first.strategy.len = 0;
-    EG_TRY(eg_u32s_append(&f->first.strategy, f->large.strategy.data,
+    f->first_made = f->large.made;
+    f->first_into = f->large.into;
+    f->first_strategy.len = 0;
+    EG_TRY(eg_u32s_append(&f->first_strategy, f->large.strategy.data,
                           f->large.strategy.len));
   }
   f->rows += *out_is_new;
@@ -528,15 +528,14 @@ static egraph_status fit(eg_fitter *f) {
 /// Makes the memory row of the step at which a plan first exceeded the limit, for plans
 /// above the limit, too: with all choices that were forbidden.
 static egraph_status note_step(eg_fitter *f) {
-  const eg_large_plan *first = &f->first;
   eg_peak_row *row = &f->out->prices.step;
-  if (first->strategy.len == 0) return EGRAPH_OK;
+  if (f->first_strategy.len == 0) return EGRAPH_OK;
   EG_LOCAL(eg_plan_needs, needs, f->alloc);
   EG_TRY(eg_plan_needs_find(&needs, f->model));
-  EG_TRY(eg_step_row_make(row, f->model, f->alloc, &needs, first->made, first->into,
-                          first->strategy.data));
-  row->made = first->made;
-  row->into = first->into;
+  EG_TRY(eg_step_row_make(row, f->model, f->alloc, &needs, f->first_made, f->first_into,
+                          f->first_strategy.data));
+  row->made = f->first_made;
+  row->into = f->first_into;
   return EGRAPH_OK;
 }
 

@@ -34,10 +34,11 @@ typedef struct eg_fitter {
   uint32_t own_rows;   // rows of the given problem
   uint32_t rows;       // own_rows and rows of steps: every plan obeys their limits
   eg_large_plan large; // the last one
-  eg_large_plan first; // whose peak step is the first row of a step
-  double least_peak;   // of all emitted plans
-  double least_cost;   // of the plans that fit
-  double floor;        // lower bound of all costs, from prices
+  uint32_t first_made, first_into;  // of the plan whose peak step is the first row of one
+  eg_u32s first_strategy;           // its choices; empty: there is no such row
+  double least_peak;                // of all emitted plans
+  double least_cost;                // of the plans that fit
+  double floor;                     // lower bound of all costs, from prices
   eg_peak_row last_peak, best_peak; // of the last rejected plan; of the best plan
   eg_plan_walk walk;
   double walk_share; // factor of the least cost: solutions up to it are visited
@@ -47,9 +48,8 @@ typedef struct eg_fitter {
   eg_fitted_plan *out;
 } eg_fitter;
 EG_OWNER_DEFINE_MEMBERS(eg_fitter, (eg_peak_row, last_peak, best_peak),
-                        (eg_u32s, found, least, large.strategy, first.strategy),
-                        (eg_bytes, large.arc_used, first.arc_used),
-                        (eg_plan_forbidden, forbidden))
+                        (eg_u32s, found, least, large.strategy, first_strategy),
+                        (eg_bytes, large.arc_used), (eg_plan_forbidden, forbidden))
 
 /// The result of solving within limits of the bytes stored between phases.
 typedef struct eg_fit_attempt {

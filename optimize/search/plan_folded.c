@@ -206,6 +206,8 @@ static uint32_t common_strategies(const eg_plan_model *model) {
 /// True when the step is outside the block that represents many: at that time every block
 /// holds what this block holds.
 static bool is_outside(const cutter *c, uint32_t made) {
+  assert(c->model.values.data[made].role ==
+         EG_MODEL_COPY); // both models number them alike
   return c->model.problem.memory_times.data[made] == 1;
 }
 

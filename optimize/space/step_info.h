@@ -57,7 +57,8 @@ typedef struct eg_step_info {
 
 /// The repeated blocks of a model (pcg/graph/blocks.h) to which the values of its step
 /// belong, whole or folded. A value belongs to the block of the forward value for which
-/// it was made (pcg/graph/node_cons.h), and a node to the block of its results.
+/// it was made (pcg/graph/node_cons.h), and a node to the block of its results. A value
+/// that blocks share, and into which nothing of a block goes, belongs to no block.
 typedef struct eg_step_blocks {
   eg_u32s value; // [values of the step] number of the block, or OUTSIDE
   eg_u32s later; // [values of the step] the same value one block later, UINT32_MAX: none
