@@ -96,6 +96,7 @@ static egraph_status plan_on_mesh(eg_plan_job *job, const eg_machine_mesh *mesh,
   eg_planner_input input = input_within(job, mesh, free, seconds, steps);
   input.known = known;
   input.known_cost = job->best.objective;
+  if (!overlaps && job->out->has_plan) input.at_hand = job->best.objective;
   if (mesh->idle != 0 && job->out->has_plan) input.ceiling = job->best.objective;
   eg_text_clear(&job->mesh_name);
   EG_TRY(eg_mesh_print(&job->mesh_name, &mesh->mesh));

@@ -12,6 +12,7 @@
 
 // Shares of the time limit: without the memory limit, and without rules. Work is whole.
 static const double FREE_SHARE = 0.5, GIVEN_SHARE = 0.5;
+static const double PRICED_SHARE = 0.8; // also of work, for a bound of another mesh
 // If the bound without rules is this many times the ceiling or more, rules cannot help.
 static const double BEYOND_RULES = 1.5;
 
@@ -83,28 +84,42 @@ static egraph_status join_given(eg_planning *out, eg_planning *given) {
                               out->has_plan ? out->cost : INFINITY);
 }
 
+/// Begins a search with a plan, unless a cheaper one is known.
+static void take_known(eg_planner_input *inout, const eg_planning *found) {
+  if (!found->has_plan) return;
+  if (!(inout->known != NULL && inout->known_cost <= found->cost)) {
+    inout->known = &found->emitted.plan;
+    inout->known_cost = found->cost;
+  }
+  if (!(inout->at_hand > 0 && inout->at_hand <= found->cost))
+    inout->at_hand = found->cost;
+}
+
 /// Searches with rules, beginning with the plan without rules.
 static egraph_status plan_ruled(eg_joint_step *joint, const eg_planner_input *planner,
                                 double deadline, eg_planning *given, eg_planning *out) {
   eg_planner_input input = *planner;
   input.budget.time_limit_seconds = fmax(deadline - eg_clock_seconds(), EG_LEAST_SECONDS);
-  if (given->has_plan && !(input.known != NULL && input.known_cost <= given->cost)) {
-    input.known = &given->emitted.plan;
-    input.known_cost = given->cost;
-  }
+  take_known(&input, given);
   EG_TRY(eg_whole_step_plan(joint->step, &input, out));
   EG_RETURN_FILLED(join_given(out, given), eg_planning, out);
 }
 
-/// Plans without rules, then with rules.
-static egraph_status plan_both(eg_joint_step *joint, const eg_planner_input *planner,
-                               eg_planning *out) {
+/// True when a bound proves the cheapest plan so far.
+static bool is_proven(const eg_planner_input *planner, const eg_planning *found) {
+  double gap = fmax(planner->budget.late_gap, EG_PROVEN_GAP);
+  double least = found->has_plan ? fmin(found->cost, planner->at_hand) : planner->at_hand;
+  return found->bound >= least * (1 - gap);
+}
+
+/// Plans without rules, then with rules, within the time until the deadline.
+static egraph_status plan_in_turn(eg_joint_step *joint, const eg_planner_input *planner,
+                                  double deadline, eg_planning *out) {
   eg_planner_input input = *planner;
   EG_OWNED(eg_planning, given);
-  double deadline = eg_clock_seconds() + planner->budget.time_limit_seconds;
   input.as_given = true;
   input.ceiling *= BEYOND_RULES;
-  input.budget.time_limit_seconds *= GIVEN_SHARE;
+  input.budget.time_limit_seconds = GIVEN_SHARE * (deadline - eg_clock_seconds());
   egraph_status status = eg_whole_step_plan(joint->given, &input, &given);
   if (status == EGRAPH_E_ARGUMENT) // the constraints may need a plan that only rules make
     return eg_whole_step_plan(joint->step, planner, out);
@@ -114,6 +129,41 @@ static egraph_status plan_both(eg_joint_step *joint, const eg_planner_input *pla
   out->is_skipped = true;
   given.has_plan = given.has_mates = false; // moved
   return EGRAPH_OK;
+}
+
+/// Looks with rules for a bound that proves the plan of another mesh, or for the plans of
+/// a price of memory; where this does not suffice and there is time, continues.
+static egraph_status plan_priced(eg_joint_step *joint, const eg_planner_input *planner,
+                                 double deadline, eg_planning *out) {
+  EG_OWNED(eg_planning, priced);
+  eg_planner_input input = *planner;
+  double start = eg_clock_seconds();
+  input.cut_only = true;
+  input.budget.time_limit_seconds = PRICED_SHARE * (deadline - start);
+  input.budget.work_limit = eg_work_share(input.budget.work_limit, PRICED_SHARE);
+  EG_TRY(eg_whole_step_plan(joint->step, &input, &priced));
+  double now = eg_clock_seconds();
+  if (is_proven(planner, &priced) || priced.is_cancelled ||
+      deadline - now < now - start) {
+    *out = priced;
+    priced.has_plan = priced.has_mates = false; // moved
+    return EGRAPH_OK;
+  }
+  input = *planner;
+  input.cut_floor = priced.bound;
+  take_known(&input, &priced);
+  EG_TRY(plan_in_turn(joint, &input, deadline, out));
+  EG_RETURN_FILLED(join_given(out, &priced), eg_planning, out);
+}
+
+/// Plans without rules, then with rules.
+static egraph_status plan_both(eg_joint_step *joint, const eg_planner_input *planner,
+                               eg_planning *out) {
+  double deadline = eg_clock_seconds() + planner->budget.time_limit_seconds;
+  bool is_priced = planner->binds && planner->at_hand > 0 && !planner->compares &&
+                   planner->baseline == NULL && eg_whole_step_blocks(joint->step) != 0;
+  return is_priced ? plan_priced(joint, planner, deadline, out)
+                   : plan_in_turn(joint, planner, deadline, out);
 }
 
 /// Plans as if memory had no limit. *out_final: true when the plan fits, so that the

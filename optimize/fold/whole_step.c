@@ -38,6 +38,7 @@ struct eg_whole_step {
   eg_blocks blocks;
   planned_step whole;
   fold folds[MOST_GROUP];
+  eg_memory_hint hint; // of the last mesh, for the first fold
 };
 
 const eg_graph *eg_whole_step_graph(const eg_whole_step *step) {
@@ -359,23 +360,38 @@ static egraph_status mix(searcher *s, const eg_planning *folded) {
   return next.has_plan ? join_found(s, &next, false) : EGRAPH_OK;
 }
 
-static egraph_status search_folded(searcher *s, fold *f, double share, bool compares) {
-  const eg_whole_step *step = s->step;
-  eg_planner_input input = input_for(s, &f->small, share);
+/// What a search of a folded step does.
+typedef struct fold_search {
+  double share; // of the remaining time and work
+  bool compares;
+  bool cut_only; // only the bound of the whole step, and plans to be mixed
+} fold_search;
+static const fold_search PRICED = {.share = FOLDED_SHARE, .cut_only = true},
+                         PRICED_ALONE = {.share = 1, .cut_only = true},
+                         FOLDED = {.share = FOLDED_SHARE, .compares = true},
+                         GROUP = {.share = GROUP_SHARE};
+
+static egraph_status search_folded(searcher *s, fold *f, const fold_search *what) {
+  eg_whole_step *step = s->step;
+  eg_planner_input input = input_for(s, &f->small, what->share);
   EG_OWNED(eg_planning, next);
-  input.compares = compares && s->planner->compares;
+  input.compares = what->compares && s->planner->compares;
+  input.cut_only = what->cut_only;
   input.known = input.loose = NULL; // of the whole step
   input.is_alone = f != &step->folds[0];
   if (!input.is_alone) {
-    input.cut_seconds = CUT_SHARE * seconds_left(s);
-    input.cut_work = eg_work_share(s->planner->budget.work_limit, CUT_SHARE);
+    double cut = what->cut_only ? what->share : CUT_SHARE;
+    input.cut_seconds = cut * seconds_left(s);
+    input.cut_work = eg_work_share(s->planner->budget.work_limit, cut);
   }
   input.binds = s->binds;
+  if (!input.is_alone) input.hint = step->hint;
   EG_TRY(eg_planner_run(step->alloc, &input, &next));
+  if (next.hint.price > 0) step->hint = next.hint;
   s->binds = s->binds || next.exceeds;
   EG_TRY(unfold(s, f, &next));
   // A search for equal blocks finds a plan and its cost; it proves nothing about others.
-  next.bound = next.cut_bound;
+  next.bound = fmax(next.cut_bound, input.is_alone ? 0 : input.cut_floor);
   next.least_memory = 0;
   if (!next.has_plan) next.status = EG_LAYOUT_UNKNOWN;
   if (!input.is_alone) { // estimates the size of the whole step's problem
@@ -429,11 +445,20 @@ static egraph_status search_whole(searcher *s, double share, bool compares) {
   return join_found(s, &next, true);
 }
 
+/// Returns the seconds of the cheapest plan so far, of any mesh; INFINITY: there is none.
+static double least_cost(const searcher *s) {
+  double at_hand = s->planner->at_hand > 0 ? s->planner->at_hand : INFINITY;
+  return s->out->has_plan ? fmin(s->out->cost, at_hand) : at_hand;
+}
+
+/// False when the bound shows that no plan is noticeably cheaper than the cheapest so
+/// far.
 static bool has_open_gap(const searcher *s) {
   const eg_layout_options *budget = &s->planner->budget;
   uint64_t done = budget->done != NULL ? *budget->done - s->begin : 0;
   double gap = fmax(eg_layout_gap_after(budget, done), EG_PROVEN_GAP);
-  return !s->out->is_cancelled && (!s->out->has_plan || s->out->gap > gap);
+  double least = least_cost(s);
+  return !s->out->is_cancelled && (isinf(least) || s->out->bound < least * (1 - gap));
 }
 
 static egraph_status search_groups(searcher *s) {
@@ -442,9 +467,23 @@ static egraph_status search_groups(searcher *s) {
     if (f->blocks.count == 0 || s->deadline - eg_clock_seconds() < EG_LEAST_SECONDS)
       continue;
     if (!f->small.is_made) EG_TRY(make_fold(s->step, f));
-    EG_TRY(search_folded(s, f, GROUP_SHARE, false));
+    EG_TRY(search_folded(s, f, &GROUP));
   }
   return EGRAPH_OK;
+}
+
+/// True when the limit of memory is known to bind: then a price of memory soon gives a
+/// bound of the whole step and two plans, and their mixture is often cheapest.
+static bool is_priced_first(const searcher *s) {
+  const eg_planner_input *planner = s->planner;
+  return planner->binds && planner->baseline == NULL && !planner->compares &&
+         !planner->algebra_first;
+}
+
+/// True when the bound of the folded step proves the plan at hand. With rules, a small
+/// whole step may have more variants.
+static bool is_proven(const searcher *s) {
+  return !has_open_gap(s) && !(has_rules(s) && s->whole_size <= SMALL_STEP);
 }
 
 /// Runs the search of another algorithm once.
@@ -462,8 +501,11 @@ static egraph_status search_step(searcher *s) {
   eg_planning *out = s->out;
   if (s->planner->searcher != NULL) return search_by(s);
   if (!first->small.is_made) return search_whole(s, 1, true);
+  if (s->planner->cut_only) return search_folded(s, first, &PRICED_ALONE);
+  if (is_priced_first(s)) EG_TRY(search_folded(s, first, &PRICED));
+  if (s->has_any && is_proven(s)) return EGRAPH_OK;
   // If folded and whole step are planned, the whole step's baselines are compared.
-  EG_TRY(search_folded(s, first, FOLDED_SHARE, true));
+  EG_TRY(search_folded(s, first, &FOLDED));
   bool is_small = s->whole_size <= SMALL_STEP;
   // The bound covers variants of the folded step; the whole step may have others.
   out->is_of_reached = has_rules(s);

@@ -15,6 +15,7 @@
 #include "extract/layout/layout_bound.h"
 #include "extract/layout/layout_solve.h"
 #include "optimize/model/plan_recall.h"
+#include "optimize/search/plan_step_row.h"
 #include "pcg/plan/plan_cost.h"
 
 // ---- one problem --------------------------------------------------------------------
@@ -221,33 +222,62 @@ egraph_status eg_compete_probe(const eg_competition *competition, double ceiling
     EG_TRY(demands_init(&user, &probe));
     return bound_within(&probe, user.held, out);
   }
-  EG_TRY(eg_compete_cut(&probe, NULL, ceiling, false, &cut));
+  const eg_cut_input how = {.cost = ceiling, .enough = INFINITY};
+  EG_TRY(eg_compete_cut(&probe, &how, &cut));
   *out = cut.bound;
   return EGRAPH_OK;
 }
 
-egraph_status eg_compete_cut(const eg_competition *competition,
-                             const eg_memory_prices *prices, double cost, bool may_bind,
+egraph_status eg_compete_cut(const eg_competition *competition, const eg_cut_input *how,
                              eg_cut *out) {
   const eg_layout_options *layout = &competition->layout;
   EG_OWNED(demands, user);
   EG_TRY(demands_init(&user, competition));
-  eg_cut_input input = {.space = competition->space,
-                        .limits = user.held,
-                        .prices = prices,
-                        .cost = cost,
-                        .may_bind = may_bind,
-                        .options = {.work_limit = layout->work_limit,
+  eg_cut_input input = *how;
+  input.space = competition->space;
+  input.limits = user.held;
+  input.options = (eg_open_options){.work_limit = layout->work_limit,
                                     .time_limit_seconds = layout->time_limit_seconds,
                                     .progress = layout->progress,
                                     .user = layout->user,
-                                    .done = layout->done}};
+                                    .done = layout->done};
   return eg_plan_cut_bound(competition->alloc, &input, out);
 }
 
+egraph_status eg_compete_recall(const eg_competition *competition,
+                                const eg_memory_hint *hint, eg_memory_prices *out) {
+  EG_OWNED(demands, user);
+  EG_OWNED(eg_plan_model, model);
+  EG_TRY(demands_init(&user, competition));
+  EG_TRY(eg_plan_model_init_within(&model, competition->alloc, competition->space,
+                                   user.held));
+  out->at[model.problem.memory_rows] = hint->price;
+  bool is_same = hint->values == model.values.len &&
+                 model.values.data[hint->made].role == EG_MODEL_COPY;
+  if (!is_same) return EGRAPH_OK;
+  return eg_step_row_note(&out->step, &model, competition->alloc, hint->made,
+                          hint->is_moved ? EG_STEP_EACH_MOVE : EG_SPACE_NONE, NULL);
+}
+
+/// Notes the memory row of a plan's peak step, if the plan exceeds the limit of memory.
+static egraph_status note_peak(const eg_competition *c, const eg_plan_model *model,
+                               const eg_layout_solution *solution,
+                               const eg_emitted_plan *emitted, eg_peak_row *out) {
+  EG_LOCAL(eg_peak_row, peak, c->alloc);
+  eg_plan_summary summary;
+  EG_TRY(eg_plan_summary_make(&emitted->plan, c->alloc, &summary));
+  if (!(summary.peak > c->space->info->memory_limit)) return EGRAPH_OK;
+  EG_TRY(eg_peak_row_make(&peak, model, c->alloc, solution, emitted, summary.peak_step));
+  if (peak.made == EG_SPACE_NONE) return EGRAPH_OK;
+  return eg_step_row_note(out, model, c->alloc, peak.made, peak.into,
+                          solution->strategy.data);
+}
+
+/// `large`: takes the row of a plan above the limit of memory; NULL: is not wanted.
 static egraph_status solve_priced(const eg_competition *c, const eg_plan_limits *limits,
                                   const double *price, const eg_peak_row *step,
-                                  eg_emitted_plan *out, bool *out_has) {
+                                  eg_peak_row *large, eg_emitted_plan *out,
+                                  bool *out_has) {
   EG_OWNED(eg_plan_model, model);
   EG_LOCAL(eg_layout_result, result, c->alloc);
   EG_TRY(eg_plan_model_init_within(&model, c->alloc, c->space, limits));
@@ -258,8 +288,9 @@ static egraph_status solve_priced(const eg_competition *c, const eg_plan_limits 
   EG_TRY(eg_layout_solve(c->alloc, &model.problem, &c->layout, &result));
   if (result.solutions.len == 0) return EGRAPH_OK;
   EG_TRY(eg_plan_emit(&model, c->alloc, &result.solutions.data[0], out));
-  eg_emitted_plan_leave_problem(out);
   *out_has = true;
+  if (large != NULL) EG_TRY(note_peak(c, &model, &result.solutions.data[0], out, large));
+  eg_emitted_plan_leave_problem(out);
   return EGRAPH_OK;
 }
 
@@ -270,18 +301,21 @@ static const double MATE_STEP = 0.03, TIE_PRICE = 1e-3;
 
 static egraph_status solve_mates(const eg_competition *c, const eg_plan_limits *limits,
                                  const double *best, const eg_peak_row *step,
-                                 eg_emitted_plan *mates, bool *out_has) {
+                                 eg_peak_row *large, eg_emitted_plan *mates,
+                                 bool *out_has) {
   bool has[EG_MATES] = {false, false};
   double highest = 0;
   egraph_status status = EGRAPH_OK;
   for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
     highest = fmax(highest, best[r]);
   for (int m = 0; m < EG_MATES && status == EGRAPH_OK && highest > 0; m++) {
+    if (large->strategy.len != 0 && step->strategy.len == 0) break; // begin with its row
     double price[EG_LAYOUT_MEMORY_ROWS];
     for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
       price[r] = fmax(best[r], TIE_PRICE * highest) *
                  (m == EG_MATE_SMALL ? 1 + MATE_STEP : 1 - MATE_STEP);
-    status = solve_priced(c, limits, price, step, &mates[m], &has[m]);
+    status = solve_priced(c, limits, price, step, m == EG_MATE_SMALL ? large : NULL,
+                          &mates[m], &has[m]);
   }
   *out_has = status == EGRAPH_OK && has[EG_MATE_SMALL] && has[EG_MATE_CHEAP];
   for (int m = 0; m < EG_MATES && !*out_has; m++)
@@ -290,12 +324,12 @@ static egraph_status solve_mates(const eg_competition *c, const eg_plan_limits *
 }
 
 egraph_status eg_compete_mates(const eg_competition *competition, const double *best,
-                               const eg_peak_row *step, eg_emitted_plan mates[EG_MATES],
-                               bool *out_has) {
+                               const eg_peak_row *step, eg_peak_row *large,
+                               eg_emitted_plan mates[EG_MATES], bool *out_has) {
   EG_OWNED(demands, user);
   *out_has = false;
   EG_TRY(demands_init(&user, competition));
-  return solve_mates(competition, user.held, best, step, mates, out_has);
+  return solve_mates(competition, user.held, best, step, large, mates, out_has);
 }
 
 // ---- baselines ----------------------------------------------------------------------

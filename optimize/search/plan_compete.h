@@ -40,22 +40,23 @@ egraph_status eg_compete_by(const eg_competition *competition,
                             const eg_plan_question *question, eg_fitted_plan *out,
                             eg_plan_searched *out_searched);
 /// Bounds all plans of the whole step (plan_folded.h), within the time of the options.
-/// Begins with the memory prices that a search found, and its row of a step; `cost` is
-/// the cost of that search's plan, which limits the bound, or INFINITY. `may_bind`: the
-/// limit of memory may bind.
-egraph_status eg_compete_cut(const eg_competition *competition,
-                             const eg_memory_prices *prices, double cost, bool may_bind,
+/// `how`: without space, limits and options.
+egraph_status eg_compete_cut(const eg_competition *competition, const eg_cut_input *how,
                              eg_cut *out);
+/// Takes the price of another mesh, and makes the memory row of its step.
+egraph_status eg_compete_recall(const eg_competition *competition,
+                                const eg_memory_hint *hint, eg_memory_prices *out);
 /// Computes a rough bound, to decide if a search for plans cheaper than `ceiling` seconds
 /// is of use. `is_folded`: the bound is for the whole step.
 egraph_status eg_compete_probe(const eg_competition *competition, double ceiling,
                                bool is_folded, double *out);
 enum { EG_MATE_SMALL, EG_MATE_CHEAP, EG_MATES };
 /// Finds the cheapest plans with priced, unlimited memory, at prices slightly above and
-/// slightly below `best`, as of eg_cut, with its step. *out_has: both exist.
+/// slightly below `best`, as of eg_cut, with its step. *out_has: both exist. `large`:
+/// takes the memory row of the peak of EG_MATE_SMALL, if that exceeds the limit.
 egraph_status eg_compete_mates(const eg_competition *competition, const double *best,
-                               const eg_peak_row *step, eg_emitted_plan mates[EG_MATES],
-                               bool *out_has);
+                               const eg_peak_row *step, eg_peak_row *large,
+                               eg_emitted_plan mates[EG_MATES], bool *out_has);
 
 /// The reason why a baseline does not exist for this step on this mesh: a size that its
 /// axes do not divide.

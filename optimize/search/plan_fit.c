@@ -528,15 +528,9 @@ static egraph_status fit(eg_fitter *f) {
 /// Makes the memory row of the step at which a plan first exceeded the limit, for plans
 /// above the limit, too: with all choices that were forbidden.
 static egraph_status note_step(eg_fitter *f) {
-  eg_peak_row *row = &f->out->prices.step;
   if (f->first_strategy.len == 0) return EGRAPH_OK;
-  EG_LOCAL(eg_plan_needs, needs, f->alloc);
-  EG_TRY(eg_plan_needs_find(&needs, f->model));
-  EG_TRY(eg_step_row_make(row, f->model, f->alloc, &needs, f->first_made, f->first_into,
-                          f->first_strategy.data));
-  row->made = f->first_made;
-  row->into = f->first_into;
-  return EGRAPH_OK;
+  return eg_step_row_note(&f->out->prices.step, f->model, f->alloc, f->first_made,
+                          f->first_into, f->first_strategy.data);
 }
 
 egraph_status eg_plan_fit(eg_plan_model *model, egraph_allocator alloc,

@@ -19,9 +19,11 @@
 // The bound is a concave, piecewise linear function of a memory price, with few pieces.
 // Therefore the next price is the point where two lines meet: the line through the two
 // known points left of the gap, and the line through the two points right of it.
-static const double STEP = 1.3, FAR_STEP = 4; // to the next price; while none is positive
+static const double STEP = 1.3, FAR_STEP = 4; // to the next price; if the best is far
+enum { NEAR_POINTS = 4 };                     // with more, a best at the end is far
 static const double FIRST_WORTH = 0.1; // first value of a limit, as a share of the bound
-static const double WORTHWHILE = 1e-4; // least gain of a price, as a share of the bound
+// Least gain of a price, as a share of the bound; while a row for a step may follow
+static const double WORTHWHILE = 1e-4, WORTHWHILE_FIRST = 1e-2;
 enum { MOST_POINTS = 16 };
 static const double CLIMB_SHARE = 0.6; // of time and work, for better prices
 // Bounds are searched up to this share above a plan's cost, to expose a contradiction.
@@ -38,6 +40,8 @@ typedef struct cutter {
   eg_work work;
   eg_cut *out;
 } cutter;
+
+static double climb_share(const cutter *c) { return c->in->climb_only ? 1 : CLIMB_SHARE; }
 
 static double seconds_left(const cutter *c, double share) {
   double limit = share * c->in->options.time_limit_seconds;
@@ -68,7 +72,7 @@ static egraph_status try_prices(cutter *c, const double *price, double *out_boun
   EG_OWNED(eg_layout_potentials, potentials);
   double bound = 0;
   uint64_t work = 0;
-  options.work_limit = eg_work_share(options.work_limit, CLIMB_SHARE);
+  options.work_limit = eg_work_share(options.work_limit, climb_share(c));
   EG_TRY(eg_plan_model_price_memory(&c->model, price));
   eg_layout_potentials_init(&potentials, c->alloc, &c->model.seams);
   EG_TRY(eg_layout_open_climb(c->alloc, &c->model.problem, &options, &potentials, &bound,
@@ -132,18 +136,26 @@ static double meet_lines(const curve *v, uint32_t i, double *out_bound) {
   return middle;
 }
 
+/// True when the best price is near the first one, which an earlier search has found.
+static bool is_near(const curve *v) { return v->price[0] > 0 && v->count < NEAR_POINTS; }
+
 /// Returns the next memory price to try; negative: no price is worth a try.
-static double next_price(const curve *v, double bound) {
+static double next_price(const curve *v, double bound, double worthwhile) {
   uint32_t b = v->best;
   double price[2] = {-1, -1}, promise[2] = {0, 0};
-  if (b + 1 == v->count) return v->price[b] * STEP;
+  if (b + 1 == v->count) return v->price[b] * (is_near(v) ? STEP : FAR_STEP);
   if (b == 0 && v->price[0] > 0) return v->price[0] / STEP;
   if (b == 0 && v->count == 2) return v->price[1] / FAR_STEP;
   if (b == 0 && v->count > 3) return -1; // price 0 is the best
   if (b > 0) price[0] = meet_lines(v, b - 1, &promise[0]);
   price[1] = meet_lines(v, b, &promise[1]);
   int higher = promise[1] > promise[0];
-  return promise[higher] > bound * (1 + WORTHWHILE) ? price[higher] : -1;
+  return promise[higher] > bound * (1 + worthwhile) ? price[higher] : -1;
+}
+
+static double worthwhile(const cutter *c) {
+  bool is_first = c->in->climb_only && c->in->prices->step.strategy.len == 0;
+  return is_first ? WORTHWHILE_FIRST : WORTHWHILE;
 }
 
 /// Finds the price of one memory row that gives the best bound.
@@ -155,15 +167,16 @@ static egraph_status find_price(cutter *c, uint32_t row) {
     price = FIRST_WORTH * c->out->bound / c->in->space->info->memory_limit;
   else
     price *= STEP;
-  double work = CLIMB_SHARE * (double)c->in->options.work_limit; // 0: no limit
-  while (price >= 0 && v.count < MOST_POINTS && seconds_left(c, CLIMB_SHARE) > 0 &&
+  double work = climb_share(c) * (double)c->in->options.work_limit; // 0: no limit
+  while (price >= 0 && v.count < MOST_POINTS && c->out->bound < c->in->enough &&
+         seconds_left(c, climb_share(c)) > 0 &&
          !(work > 0 && (double)c->work.done > work)) {
     double all[EG_LAYOUT_MEMORY_ROWS], bound;
     memcpy(all, c->out->price, sizeof all);
     all[row] = price;
     EG_TRY(try_prices(c, all, &bound));
     add_point(&v, price, bound);
-    price = next_price(&v, v.bound[v.best]);
+    price = next_price(&v, v.bound[v.best], worthwhile(c));
   }
   return EGRAPH_OK;
 }
@@ -189,7 +202,7 @@ static egraph_status run_cutter(cutter *c) {
   // Memory rows without a known price are tried only if no row has one.
   for (uint32_t r = 0; c->in->may_bind && r < rows; r++)
     if (!is_known || c->first[r] > 0) EG_TRY(find_price(c, r));
-  return search_prices(c);
+  return c->in->climb_only ? EGRAPH_OK : search_prices(c);
 }
 
 /// Returns the number of strategies before those that hand values from block to block:
@@ -237,6 +250,9 @@ egraph_status eg_plan_cut_bound(egraph_allocator alloc, const eg_cut_input *inpu
   if (input->prices != NULL) memcpy(c.first, input->prices->at, sizeof c.first);
   if (!input->space->can_be_cut) return EGRAPH_OK;
   EG_TRY(eg_plan_model_init_open(&c.model, alloc, input->space, input->limits));
+  out->rows = c.model.problem.memory_rows;
+  out->places = eg_layout_place_count(&c.model.problem);
+  out->arcs = eg_layout_arc_count(&c.model.problem);
   if (input->prices != NULL) add_step(&c);
   eg_layout_potentials_init(&c.best, alloc, &c.model.seams);
   egraph_status status = run_cutter(&c);

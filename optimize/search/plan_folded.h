@@ -20,8 +20,10 @@ typedef struct eg_cut_input {
   const eg_plan_space *space;     // of a folded step
   const eg_plan_limits *limits;   // the user's constraints; NULL: none
   const eg_memory_prices *prices; // to begin with; NULL: memory is free
-  double cost;   // of a plan within the limits, no bound exceeds it; or INFINITY
-  bool may_bind; // the limit of memory may bind: look for better prices
+  double cost;     // of a plan within the limits, no bound exceeds it; or INFINITY
+  double enough;   // a bound that needs no better prices; or INFINITY
+  bool may_bind;   // the limit of memory may bind: look for better prices
+  bool climb_only; // no search, for which a climb is often enough
   eg_open_options options;
 } eg_cut_input;
 
@@ -31,6 +33,8 @@ typedef struct eg_cut {
   double bound;
   // Prices of this bound; behind the rows of the model the price of the step
   double price[EG_LAYOUT_MEMORY_ROWS];
+  uint32_t rows;         // of the model
+  uint32_t places, arcs; // of the problem; 0: the step cannot be cut
 } eg_cut;
 
 /// Bounds the step: improves the memory prices, then searches exactly. Fails with

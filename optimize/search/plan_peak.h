@@ -43,6 +43,15 @@ typedef struct eg_memory_prices {
 } eg_memory_prices;
 EG_OWNER_DEFINE_STATIC(eg_memory_prices, (eg_peak_row, step))
 
+/// The price of memory that a search found, for a search of the same step on another
+/// mesh.
+typedef struct eg_memory_hint {
+  double price;    // seconds of a byte; 0: there is none
+  uint32_t values; // of the problem, if a step has a memory row; 0: none has
+  uint32_t made;   // problem value of this step
+  bool is_moved;   // the step moves the value
+} eg_memory_hint;
+
 /// Fills the memory row with the bytes that `emitted`, the solution's plan, holds at a
 /// step. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_peak_row_make(eg_peak_row *row, const eg_plan_model *model,

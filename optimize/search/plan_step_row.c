@@ -716,3 +716,14 @@ egraph_status eg_step_row_make(eg_peak_row *row, const eg_plan_model *model,
   EG_TRY(find_across(&p));
   return fill_step_row(&p, row);
 }
+
+egraph_status eg_step_row_note(eg_peak_row *row, const eg_plan_model *model,
+                               egraph_allocator alloc, uint32_t value, uint32_t into,
+                               const uint32_t *like) {
+  EG_LOCAL(eg_plan_needs, needs, alloc);
+  EG_TRY(eg_plan_needs_find(&needs, model));
+  EG_TRY(eg_step_row_make(row, model, alloc, &needs, value, into, like));
+  row->made = value;
+  row->into = into;
+  return EGRAPH_OK;
+}

@@ -64,5 +64,9 @@ egraph_status eg_plan_needs_find(eg_plan_needs *needs, const eg_plan_model *mode
 egraph_status eg_step_row_make(eg_peak_row *row, const eg_plan_model *model,
                                egraph_allocator alloc, eg_plan_needs *needs,
                                uint32_t value, uint32_t into, const uint32_t *like);
+/// Likewise, and finds what every plan makes; notes the step in the row, too.
+egraph_status eg_step_row_note(eg_peak_row *row, const eg_plan_model *model,
+                               egraph_allocator alloc, uint32_t value, uint32_t into,
+                               const uint32_t *like);
 
 #endif

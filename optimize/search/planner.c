@@ -31,6 +31,8 @@ static const double SEARCH_TIME = 0.9; // the rest is for baselines
 static const double LIMITED_SHARE = 0.5;
 // The share of the budget to find each of two plans that are mixed block by block.
 static const stage_budget MATE = {0.3, 0.3, 1e-3};
+// The share of a folded step's bound, if it may prove the plan at hand.
+static const double PROOF_SHARE = 0.7;
 static const double NEAR_LIMIT = 0.5; // of memory: above it, a limit may bind
 
 /// True when rules have made variants of the given graph.
@@ -129,34 +131,93 @@ static egraph_status search_layouts(eg_planner *p, const eg_competition *competi
   return conclude_search(p, &found);
 }
 
+/// Returns the bound that proves the plan at hand; INFINITY: there is no plan at hand.
+static double enough_of(const eg_planner *p) {
+  double gap = fmax(p->budget.late_gap, fmax(p->budget.relative_gap, EG_PROVEN_GAP));
+  return p->input->at_hand > 0 ? p->input->at_hand * (1 - gap) : INFINITY;
+}
+
+static void note_hint(eg_planner *p, const eg_cut *cut) {
+  const eg_peak_row *step = &p->prices.step;
+  p->out->hint = (eg_memory_hint){.values = (uint32_t)step->counts.len,
+                                  .made = step->made,
+                                  .is_moved = step->into != EG_SPACE_NONE};
+  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+    p->out->hint.price += cut->price[r];
+}
+
+/// Bounds the whole step by the folded step.
+static egraph_status bound_whole(eg_planner *p, const eg_competition *competition,
+                                 bool may_bind, eg_cut *out_cut) {
+  const eg_planner_input *input = p->input;
+  eg_planning *out = p->out;
+  eg_competition own = *competition;
+  double share = may_bind ? 1 - 2 * MATE.time : 1;
+  if (input->at_hand > 0) share = fmax(share, PROOF_SHARE);
+  own.layout.time_limit_seconds = share * input->cut_seconds;
+  own.layout.work_limit = eg_work_share(input->cut_work, share);
+  double cost = out->has_plan ? out->cost : INFINITY;
+  const eg_cut_input how = {.prices = &p->prices,
+                            .cost = cost,
+                            .enough = enough_of(p),
+                            .may_bind = may_bind,
+                            .climb_only = input->cut_only};
+  EG_TRY(eg_compete_cut(&own, &how, out_cut));
+  out->cut_bound = fmax(out->cut_bound, out_cut->bound);
+  note_hint(p, out_cut);
+  out->places = out_cut->places;
+  out->arcs = out_cut->arcs;
+  return EGRAPH_OK;
+}
+
+/// Finds two plans to be mixed, at prices near those of the cut. If even the smaller plan
+/// exceeds the limit of memory, and no step has a memory row yet, the step of its peak
+/// gets a row and the price of all rows.
+static egraph_status find_mates(eg_planner *p, const eg_competition *competition,
+                                const eg_cut *cut) {
+  eg_planning *out = p->out;
+  eg_memory_prices *prices = &p->prices;
+  eg_competition own = *competition;
+  EG_LOCAL(eg_peak_row, large, p->alloc);
+  own.layout.time_limit_seconds = MATE.time * p->input->cut_seconds;
+  own.layout.work_limit = eg_work_share(p->input->cut_work, MATE.work);
+  own.layout.relative_gap = fmax(p->budget.relative_gap, MATE.gap);
+  EG_TRY(eg_compete_mates(&own, cut->price, &prices->step, &large, out->mates,
+                          &out->has_mates));
+  for (int m = 0; m < EG_MATES && out->has_mates; m++)
+    eg_unit_axes_restore(&out->mates[m].plan, &p->input->mesh->mesh);
+  if (large.strategy.len == 0 || prices->step.strategy.len != 0) return EGRAPH_OK;
+  *prices = (eg_memory_prices){.step = large};
+  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+    prices->at[cut->rows] += cut->price[r];
+  eg_peak_row_init(&large, p->alloc); // moved
+  return EGRAPH_OK;
+}
+
 /// Finds a bound of the whole step, and two plans to be mixed, if the step is folded.
 static egraph_status cut_folded(eg_planner *p, const eg_competition *competition) {
   const eg_planner_input *input = p->input;
   eg_planning *out = p->out;
-  eg_competition own = *competition;
-  eg_cut result;
+  eg_cut cut;
   if (!(input->cut_seconds > 0) || p->is_cancelled || input->baseline != NULL ||
       competition->algebra != NULL)
     return EGRAPH_OK;
   p->stage = EG_PLANNER_CUTTING;
   double memory = out->has_plan ? out->memory : INFINITY;
-  double cost = out->has_plan ? out->cost : INFINITY;
   bool is_near = memory > NEAR_LIMIT * p->info.memory_limit;
-  bool may_bind = (input->binds || out->exceeds || is_near) && !(out->gap <= MATE.gap);
-  double share = may_bind ? 1 - 2 * MATE.time : 1;
-  own.layout.time_limit_seconds = share * input->cut_seconds;
-  own.layout.work_limit = eg_work_share(input->cut_work, share);
-  EG_TRY(eg_compete_cut(&own, &p->prices, cost, may_bind, &result));
-  out->cut_bound = fmax(out->cut_bound, result.bound);
-  own.layout.time_limit_seconds = MATE.time * input->cut_seconds;
-  own.layout.work_limit = eg_work_share(input->cut_work, MATE.work);
-  own.layout.relative_gap = fmax(p->budget.relative_gap, MATE.gap);
-  if (may_bind)
-    EG_TRY(eg_compete_mates(&own, result.price, &p->prices.step, out->mates,
-                            &out->has_mates));
-  for (int m = 0; m < EG_MATES && out->has_mates; m++)
-    eg_unit_axes_restore(&out->mates[m].plan, &input->mesh->mesh);
-  return EGRAPH_OK;
+  bool is_close = out->has_plan && out->gap <= MATE.gap;
+  bool may_bind = (input->binds || out->exceeds || is_near) && !is_close;
+  if (may_bind && input->hint.price > 0 && p->prices.step.strategy.len == 0)
+    EG_TRY(eg_compete_recall(competition, &input->hint, &p->prices));
+  bool had_row = p->prices.step.strategy.len != 0;
+  EG_TRY(bound_whole(p, competition, may_bind, &cut));
+  if (!may_bind || out->cut_bound >= enough_of(p)) return EGRAPH_OK;
+  EG_TRY(find_mates(p, competition, &cut));
+  bool has_row = p->prices.step.strategy.len != 0;
+  if (has_row == had_row) return EGRAPH_OK;
+  eg_planning_drop_mates(out);
+  EG_TRY(bound_whole(p, competition, true, &cut));
+  return find_mates(p, competition, &cut);
 }
 
 /// Searches, beginning with the known plan's strategies, and bounds the whole step.
@@ -226,6 +287,7 @@ static egraph_status recall_loose(eg_planner *p, const eg_plan_space *space) {
 /// Searches without the limit of memory, then, if the plan does not fit, within it.
 static egraph_status search_all(eg_planner *p, eg_competition *competition) {
   EG_LOCAL(eg_u32s, known, p->alloc);
+  if (p->input->cut_only) return cut_folded(p, competition);
   EG_TRY(eg_contest_list(p));
   EG_TRY(recall_known(p, competition->space, &known));
   bool is_known = known.len != 0;

@@ -53,16 +53,22 @@ typedef struct eg_planner_input {
   eg_layout_options budget; // time and work of all stages, gap, progress
   double cut_seconds;       // folded step: time for its cut_bound and mates; 0: none
   uint64_t cut_work;        // likewise, steps; 0: no limit
+  bool cut_only;            // folded step: finds only its cut_bound and mates
 
   // Known results:
   const eg_plan *known; // of this step, to begin the search with; NULL: none
   double known_cost;    // seconds of the known plan
+  // Seconds of the cheapest plan so far, of any mesh; 0: there is none. The bound of a
+  // folded step need not exceed it, and proves that plan, too
+  double at_hand;
+  eg_memory_hint hint; // of another mesh
   // Seconds: plans that take as long are useless, and nothing is searched if a bound
   // shows that all plans take as long; 0: no ceiling
   double ceiling;
   bool binds;           // the limit of memory is known to bind: no search without it
   const eg_plan *loose; // binds: cheapest plan above the limit, or NULL
   double floor;         // binds: a bound of all plans with unlimited memory; 0: none
+  double cut_floor;     // a cut_bound that is known, for the first fold; 0: none
   // Bytes, for a search without the limit of memory: a plan above them is useless, and if
   // the folded step's plan (one block for many) is above, the whole step is not searched.
   // 0: none
@@ -102,10 +108,11 @@ typedef struct eg_planning {
   // The bound covers only the variants that a search reached, although rules came to an
   // end: a folded step lacks some variants of the whole step
   bool is_of_reached;
-  bool is_beaten;   // not searched, because the bound is above the input's ceiling
-  bool is_skipped;  // without rules: its bound is far above the ceiling
-  bool is_as_given; // rules came to an end without a new variant
-  double cut_bound; // folded step: bound of the whole step; 0: not known
+  bool is_beaten;      // not searched, because the bound is above the input's ceiling
+  bool is_skipped;     // without rules: its bound is far above the ceiling
+  bool is_as_given;    // rules came to an end without a new variant
+  double cut_bound;    // folded step: bound of the whole step; 0: not known
+  eg_memory_hint hint; // of the cut
   bool is_cancelled;
   uint32_t nodes, classes, iterations; // of the e-graph
   uint32_t compared[EG_PRICE_BASES];   // strategies by source of their price
@@ -170,6 +177,7 @@ egraph_status eg_baseline_outcome_note(eg_baseline_outcome *outcome,
 egraph_status eg_planning_mix(eg_planning *out, egraph_allocator alloc,
                               const eg_plan_space *space, eg_mix_input *input,
                               const eg_mesh *mesh);
+void eg_planning_drop_mates(eg_planning *planning);
 void eg_planning_deinit(eg_planning *planning);
 
 #endif
