@@ -18,7 +18,8 @@ typedef struct egraph_target {
   const char *machine; // a shipped machine ("dgx-h100"), this host ("host", one rank per
                        // processor), or a file (its name contains '/' or ends in
                        // ".machine"). A suffix "*8" sets the number of nodes, of "host"
-                       // the number of ranks. NULL: "host"
+                       // the number of ranks; ":reached" behind it prices by what the
+                       // devices reach (machines/README.md). NULL: "host"
   const char *machine_text; // the text of a machine file; `machine` is then its name in
                             // messages. NULL: the machine is found by name
   const char *mesh;         // "node=2,gpu=4": axes whose sizes multiply to the number of
@@ -187,14 +188,17 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_optimize(
 EGRAPH_API void egraph_result_destroy(egraph_result *result);
 
 /// Counts of operators by the source of their cost: given by override_cost; measured on
-/// this machine; estimated by a model fitted to such measurements; or guessed from the
+/// this machine; estimated by a model fitted to such measurements; by what such devices
+/// are known to reach; or guessed from the
 /// figures of a machine or the model of a plain CPU core, because nothing similar was
 /// measured (or one second, because no back-end runs the operator). Operators that cost
 /// nothing are not counted. For a plan the counts are of the steps of one device,
 /// reorders included; egraph_report.compared counts the strategies of operators on
 /// all meshes.
 typedef struct egraph_cost_basis {
-  uint32_t given, measured, estimated, guessed;
+  uint32_t given, measured, estimated;
+  uint32_t reached; // by curves of what such devices reach (machines/README.md)
+  uint32_t guessed;
   uint32_t unpriced; // operators outside the table: estimated from their bytes alone
 } egraph_cost_basis;
 

@@ -21,6 +21,7 @@ static void count_basis(egraph_cost_basis *basis, uint32_t of, uint32_t count) {
   case EG_PRICE_GIVEN: basis->given += count; break;
   case EG_PRICE_MEASURED: basis->measured += count; break;
   case EG_PRICE_ESTIMATED: basis->estimated += count; break;
+  case EG_PRICE_REACHED: basis->reached += count; break;
   case EG_PRICE_GUESSED: basis->guessed += count; break;
   case EG_PRICE_FREE:
   case EG_PRICE_BASES: break;

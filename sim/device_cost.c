@@ -11,11 +11,47 @@ egraph_status eg_device_cost_init(eg_device_cost *cost, const eg_machine *machin
   return EGRAPH_OK;
 }
 
-static double roof_of_machine(const eg_machine *machine, const eg_node_spec *spec) {
+/// The seconds that a device needs for one resource, and where they come from.
+typedef struct demand {
+  double seconds;
+  const eg_reach *reach; // NULL: the data sheet
+} demand;
+
+static demand demand_of(const eg_machine *machine, eg_reach_kind kind, egraph_dtype dtype,
+                        double work, double peak) {
+  const eg_reach *reach = eg_machine_reach(machine, kind, dtype);
+  return (demand){reach != NULL ? eg_reach_seconds(reach, work, peak) : work / peak,
+                  reach};
+}
+
+/// Returns the kind of an operator's computing; EG_REACH_KINDS: it has no curve, and is
+/// rarely bound by computing.
+static eg_reach_kind kind_of(const eg_node_spec *spec) {
+  eg_op op = (eg_op)spec->attrs->op;
+  switch ((int)op) {
+  case EG_OP_ATTENTION: return EG_REACH_ATTENTION;
+  case EG_OP_ATTENTION_GRAD: return EG_REACH_ATTENTION_GRAD;
+  case EG_OP_CONV:
+  case EG_OP_CONV_TRANSPOSE:
+  case EG_OP_CONV_INTEGER:
+  case EG_OP_CONV_GRAD_WEIGHT: return EG_REACH_CONVOLUTION;
+  default: return eg_device_cost_is_heavy(spec) ? EG_REACH_PRODUCT : EG_REACH_KINDS;
+  }
+}
+
+/// Returns the larger of the seconds of computing and of moving bytes.
+static demand demand_of_node(const eg_machine *machine, const eg_node_spec *spec) {
   const eg_type *type = spec->input_count != 0 ? &spec->inputs[0] : &spec->results[0];
-  double compute = eg_node_spec_flops(spec) / machine->peak_flops[type->dtype];
-  double move = eg_node_spec_bytes(spec) / machine->bandwidth_bytes;
-  return compute > move ? compute : move;
+  egraph_dtype dtype = (egraph_dtype)type->dtype;
+  demand compute = demand_of(machine, kind_of(spec), dtype, eg_node_spec_flops(spec),
+                             machine->peak_flops[dtype]);
+  demand move = demand_of(machine, EG_REACH_BYTES, dtype, eg_node_spec_bytes(spec),
+                          machine->bandwidth_bytes);
+  return compute.seconds > move.seconds ? compute : move;
+}
+
+bool eg_device_cost_is_reached(const eg_device_cost *cost, const eg_node_spec *local) {
+  return cost->model == NULL && demand_of_node(cost->machine, local).reach != NULL;
 }
 
 egraph_status eg_device_cost_seconds(const eg_device_cost *cost,
@@ -27,9 +63,9 @@ egraph_status eg_device_cost_seconds(const eg_device_cost *cost,
     return EGRAPH_OK;
   }
   bool is_free = cost->machine->compute_is_free || eg_cost_is_free(local);
-  *out_seconds =
-      is_free ? 0
-              : roof_of_machine(cost->machine, local) + cost->machine->overhead_seconds;
+  *out_seconds = is_free ? 0
+                         : demand_of_node(cost->machine, local).seconds +
+                               cost->machine->overhead_seconds;
   if (out_source != NULL) *out_source = is_free ? EG_COST_FREE : EG_COST_ESTIMATED;
   return EGRAPH_OK;
 }

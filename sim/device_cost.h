@@ -8,6 +8,9 @@
 //
 //   seconds = max(flops / peak(dtype of operand 0), bytes / bandwidth) + overhead
 //
+// and where plans follow what the machine reaches (eg_machine.uses_reached), both by the
+// curves of eg_reach, as far as there are any.
+//
 // Peaks of narrow types hold for multiply-adds; other operators are rarely bound by them.
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_SIM_DEVICE_COST_H
@@ -34,6 +37,8 @@ egraph_status eg_device_cost_init(eg_device_cost *cost, const eg_machine *machin
 egraph_status eg_device_cost_seconds(const eg_device_cost *cost,
                                      const eg_node_spec *local, double *out_seconds,
                                      eg_cost_source *out_source);
+/// True when a curve of what the machine reaches decides the seconds of a node.
+bool eg_device_cost_is_reached(const eg_device_cost *cost, const eg_node_spec *local);
 /// Returns the memory formats other than row-major in which the device has kernels, a bit
 /// per eg_format; 0 with plain_only, or where only the machine's figures are known.
 uint32_t eg_device_cost_formats(const eg_device_cost *cost);

@@ -53,6 +53,27 @@ static inline egraph_status print_ports(eg_text *text, const eg_machine_link *li
   return eg_text_append(text, ")");
 }
 
+static inline egraph_status print_source(eg_text *text, bool is_measured,
+                                         const char *where) {
+  EG_TRY(print_string(text, is_measured ? "measured" : "published", where));
+  return eg_text_append(text, ")");
+}
+
+static inline egraph_status print_reach(eg_text *text, const eg_reach *reach) {
+  EG_TRY(eg_text_printf(text, "(efficiency %s", eg_reach_kind_name(reach->kind)));
+  if (reach->dtype < EGRAPH_DTYPE_COUNT)
+    EG_TRY(eg_text_printf(text, " %s", eg_dtype_name((egraph_dtype)reach->dtype)));
+  for (uint32_t i = 0; i < reach->point_count; i++) {
+    EG_TRY(eg_text_append(text, " ("));
+    EG_TRY(eg_text_double(text, reach->points[i].work));
+    EG_TRY(eg_text_append(text, " "));
+    EG_TRY(eg_text_double(text, reach->points[i].share));
+    EG_TRY(eg_text_append(text, ")"));
+  }
+  EG_TRY(print_source(text, reach->is_measured, reach->where));
+  return eg_text_append(text, "\n");
+}
+
 static inline egraph_status print_link(eg_text *text, const eg_machine *m,
                                        const eg_machine_link *link) {
   bool data_sheet = link->bandwidth_bytes != 0;
@@ -64,6 +85,11 @@ static inline egraph_status print_link(eg_text *text, const eg_machine *m,
     EG_TRY(print_figure(text, "beta", link->seconds_per_byte));
   if (link->sharers != 1)
     EG_TRY(eg_text_printf(text, " (shared %" PRIu32 ")", link->sharers));
+  if (link->where[0] != '\0') {
+    EG_TRY(eg_text_append(text, " (reached "));
+    EG_TRY(eg_text_double(text, link->reached));
+    EG_TRY(print_source(text, false, link->where));
+  }
   EG_TRY(print_ports(text, link));
   if (link->through != EG_LINK_AUTO)
     EG_TRY(eg_text_printf(text, " (through %s)", m->links[link->through].name));
@@ -102,6 +128,8 @@ static inline egraph_status machine_print(eg_text *text, const eg_machine *machi
   EG_TRY(print_device(text, machine));
   EG_TRY(eg_text_printf(text, "(collectives %s)\n",
                         eg_collectives_name(machine->collectives)));
+  for (uint32_t i = 0; i < machine->reach_count; i++)
+    EG_TRY(print_reach(text, &machine->reaches[i]));
   for (uint32_t i = 0; i < machine->link_count; i++)
     EG_TRY(print_link(text, machine, &machine->links[i]));
   for (uint32_t i = 0; i < machine->link_count; i++)

@@ -31,9 +31,10 @@ typedef struct file_flags {
 static void add_machine_flags(command *cmd, optimize_flags *o) {
   add_heading(cmd, "Machine");
   add_text(cmd, "--machine NAME", &o->target.machine,
-           "host (this one, a rank per processor), alpa, dgx-a100, dgx-h100, "
+           "host (this one, a rank per processor), alpa, dgx-a100, dgx-h100, dgx-h200, "
            "p3-16xlarge, or a file. Alone it has as many nodes as its file says: "
-           "dgx-h100 is 8 nodes, 64 devices; NAME*N is N nodes, host*N is N ranks");
+           "dgx-h100 is 8 nodes, 64 devices; NAME*N is N nodes, host*N is N ranks. "
+           ":reached behind it prices by what devices reach, not by data sheets");
   offer_words(cmd, MACHINE_WORDS);
   add_text(cmd, "--mesh AXES", &o->target.mesh,
            "plan for one mesh: node=2,gpu=4 (default: all meshes of the machine)");

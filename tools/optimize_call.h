@@ -8,7 +8,7 @@
 #include "tools/flag_table.h"
 
 // Words for completion; flags that take such names also list them in their help.
-#define MACHINE_WORDS "host alpa dgx-a100 dgx-h100 p3-16xlarge"
+#define MACHINE_WORDS "host alpa dgx-a100 dgx-h100 dgx-h200 p3-16xlarge"
 #define LOSS_WORDS                                                                       \
   "softmax-cross-entropy softmax-cross-entropy-of-probabilities mean-squared-error"
 #define BACKEND_WORDS "cpu reference cuda"

@@ -12,8 +12,9 @@
 
 static void print_basis_json(const char *name, const egraph_cost_basis *basis) {
   JSON_OBJECT(name, JSON("measured", basis->measured),
-              JSON("estimated", basis->estimated), JSON("guessed", basis->guessed),
-              JSON("given", basis->given), JSON("unpriced", basis->unpriced));
+              JSON("estimated", basis->estimated), JSON("reached", basis->reached),
+              JSON("guessed", basis->guessed), JSON("given", basis->given),
+              JSON("unpriced", basis->unpriced));
 }
 
 static void explanation_json(const egraph_result *result) {
@@ -100,8 +101,10 @@ void print_graph_json(const optimize_session *session, bool explains) {
 }
 
 static void print_basis_text(const char *name, const egraph_cost_basis *basis) {
-  printf("%s %u measured, %u estimated from measurements, %u guessed", name,
-         basis->measured, basis->estimated, basis->guessed);
+  printf("%s %u measured, %u estimated from measurements, ", name, basis->measured,
+         basis->estimated);
+  if (basis->reached != 0) printf("%u by what such devices reach, ", basis->reached);
+  printf("%u guessed", basis->guessed);
   if (basis->given != 0) printf(", %u given", basis->given);
   if (basis->unpriced != 0) printf(", %u unpriced", basis->unpriced);
 }

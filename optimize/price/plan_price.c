@@ -20,7 +20,8 @@ static eg_price_basis basis_of(const eg_device_cost *device, const eg_node_spec 
   }
   bool is_calibrated =
       device->model != NULL && eg_cost_is_calibrated(device->model, local);
-  return is_calibrated ? EG_PRICE_ESTIMATED : EG_PRICE_GUESSED;
+  if (is_calibrated) return EG_PRICE_ESTIMATED;
+  return eg_device_cost_is_reached(device, local) ? EG_PRICE_REACHED : EG_PRICE_GUESSED;
 }
 
 static egraph_status answer_node(void *self, const eg_node_spec *local,

@@ -164,6 +164,8 @@ egraph_status eg_target_machine_open(eg_target_machine *target, egraph_allocator
              ? eg_machine_parse(&alloc, name, options->machine_text,
                                 strlen(options->machine_text), 0, &target->machine)
              : eg_machine_load(&alloc, name, &target->machine));
+  if (options->machine_text != NULL && eg_machine_asks_reached(name))
+    EG_TRY(eg_machine_use_reached(&target->machine));
   if (costs == NULL) return EGRAPH_OK;
   if (strcmp(target->machine.profile, "host") != 0)
     return open_profile(target, alloc, costs);

@@ -7,6 +7,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pcg/parallel/machine.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -26,6 +27,59 @@ void eg_machine_deinit(eg_machine *machine) {
 }
 
 // ---- links of meshes ------------------------------------------------------------------
+
+// ---- what a device reaches ------------------------------------------------------------
+
+EG_NAME_DEFINE(uint32_t, eg_reach_kind_name, EG_REACH_LIST)
+
+double eg_reach_seconds(const eg_reach *reach, double work, double peak) {
+  const eg_reach_point *p = reach->points, *last = p + reach->point_count - 1;
+  assert(reach->point_count != 0 && peak > 0);
+  if (work <= p->work) return work / (peak * p->share);
+  while (p < last && work > p[1].work)
+    p++;
+  if (p == last) return work / (peak * p->share);
+  double low = p->work / p->share, high = p[1].work / p[1].share;
+  return (low + (high - low) * (work - p->work) / (p[1].work - p->work)) / peak;
+}
+
+const eg_reach *eg_machine_reach(const eg_machine *machine, eg_reach_kind kind,
+                                 egraph_dtype dtype) {
+  const eg_reach *found = NULL;
+  for (uint32_t i = 0; machine->uses_reached && i < machine->reach_count; i++) {
+    const eg_reach *reach = &machine->reaches[i];
+    bool is_own = reach->dtype == (uint32_t)dtype;
+    if (reach->kind != (uint32_t)kind || !(is_own || reach->dtype == EGRAPH_DTYPE_COUNT))
+      continue;
+    if (found == NULL || is_own) found = reach;
+  }
+  return found;
+}
+
+egraph_status eg_machine_use_reached(eg_machine *machine) {
+  if (machine->reach_count == 0)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "the machine '%s' does not say what it reaches; add (efficiency ...) "
+                   "to its file, or leave ':reached' out",
+                   machine->name);
+  machine->uses_reached = true;
+  for (uint32_t l = 0; l < machine->link_count; l++) {
+    eg_machine_link *link = &machine->links[l];
+    link->seconds_per_byte /= link->reached;
+    link->bandwidth_bytes *= link->reached;
+  }
+  for (uint32_t m = 0; m < machine->mesh_count; m++)
+    for (uint32_t a = 0; a < machine->meshes[m].mesh.axis_count; a++) {
+      eg_mesh_link *link = &machine->meshes[m].links[a];
+      if (link->link == EG_LINK_AUTO) continue;
+      link->seconds_per_byte /= machine->links[link->link].reached;
+      link->exchange_seconds_per_byte /= machine->links[link->link].reached;
+    }
+  return EGRAPH_OK;
+}
+
+// ---- links of meshes
+// --------------------------------------------------------------------
 
 typedef struct span {
   uint64_t stride, size; // distance of neighbours in ranks; devices

@@ -63,6 +63,38 @@ typedef struct eg_exchange_point {
 } eg_exchange_point;
 EG_VEC_DEFINE(eg_exchange_points, eg_exchange_point);
 
+// What a device reaches of its peak: kinds of work, id, spelling.
+#define EG_REACH_LIST(X)                                                                 \
+  X(EG_REACH_PRODUCT, "product")               /* by operations */                       \
+  X(EG_REACH_CONVOLUTION, "convolution")       /* by operations */                       \
+  X(EG_REACH_ATTENTION, "attention")           /* by operations */                       \
+  X(EG_REACH_ATTENTION_GRAD, "attention-grad") /* by operations */                       \
+  X(EG_REACH_BYTES, "bytes")                   /* read and written, by every operator */
+typedef enum eg_reach_kind { EG_REACH_LIST(EG_ENUM_ID) EG_REACH_KINDS } eg_reach_kind;
+const char *eg_reach_kind_name(uint32_t kind);
+
+/// A share of the peak (of BYTES, of the bandwidth) that an operator of this work
+/// reaches.
+typedef struct eg_reach_point {
+  double work;  // operations or bytes; > 0
+  double share; // > 0, at most 1
+} eg_reach_point;
+
+enum { EG_REACH_POINTS = 16 };
+/// The seconds of a kind of work: proportional to the work up to the first point and from
+/// the last point on, in between linear from point to point; they never fall with work.
+typedef struct eg_reach {
+  uint32_t kind;     // eg_reach_kind
+  uint32_t dtype;    // of operand 0; EGRAPH_DTYPE_COUNT: types without a curve
+  bool is_measured;  // else published
+  const char *where; // the figures come from
+  uint32_t point_count;
+  eg_reach_point points[EG_REACH_POINTS]; // by work, which differs
+} eg_reach;
+
+/// Returns the seconds of some work on a device with this peak per second.
+double eg_reach_seconds(const eg_reach *reach, double work, double peak);
+
 // How the ports of a class of links are joined to a network: id, spelling.
 #define EG_PORTS_LIST(X)                                                                 \
   X(EG_PORTS_UNKNOWN, "")          /* not given: a formula prices exchanges */           \
@@ -86,6 +118,8 @@ typedef struct eg_machine_link {
   double latency_seconds;  // alpha: latency of a message; >= 0
   double seconds_per_byte; // beta; > 0
   double bandwidth_bytes;  // 1 / beta where the file gives it, else 0
+  double reached;          // share of the bandwidth that exchanges reach; 1: not given
+  const char *where;       // this share comes from, or ""
   uint32_t sharers;        // neighbouring ranks that share one port; 1: each has its own
   uint32_t curve_count;
   const eg_link_curve *curves; // of exchanges measured over the link
@@ -133,13 +167,24 @@ typedef struct eg_machine {
   double beside;   // factor on computing while the device exchanges; 0: not given
   double peak_flops[EGRAPH_DTYPE_COUNT]; // per second
   bool has_assumed_peak; // the peak is a guess: reports print no share of it
+  uint32_t reach_count;
+  const eg_reach *reaches; // of this device; one for a kind and a type
+  bool uses_reached;       // prices follow them, and links have the bandwidth they reach
   eg_collectives collectives;
   uint32_t axis_count, link_count, mesh_count;
   eg_machine_axis axes[EG_MAX_MESH_AXES];
-  const eg_machine_link *links;
-  const eg_machine_mesh *meshes; // distinct, at least one; in the order of the file
-  eg_arena memory;               // of names, links and meshes
+  eg_machine_link *links;
+  eg_machine_mesh *meshes; // distinct, at least one; in the order of the file
+  eg_arena memory;         // of names, links and meshes
 } eg_machine;
+
+/// Prices by what the device and links reach, instead of their data sheets, from now on.
+/// Fails with EGRAPH_E_ARGUMENT where the machine does not say what they reach.
+egraph_status eg_machine_use_reached(eg_machine *machine);
+/// Returns the curve of a kind of work on operands of a type; NULL: the data sheet
+/// counts.
+const eg_reach *eg_machine_reach(const eg_machine *machine, eg_reach_kind kind,
+                                 egraph_dtype dtype);
 
 /// Fills a mesh of all devices of the machine with its links. `links` has the link of
 /// each axis (EG_LINK_AUTO: the slowest along it); NULL: all EG_LINK_AUTO. Fails with
@@ -184,9 +229,11 @@ egraph_status eg_machine_parse(const egraph_allocator *alloc, const char *file,
 /// Reads a shipped machine or a file (a name with a '/' or ending in ".machine"); "*n"
 /// behind the name is the number of nodes: "dgx-h100*16", "my.machine". "host" is this
 /// host, a rank per processor; "host*4" has four ranks; ranks of "host-mpi*4" are
-/// processes. Fails also with EGRAPH_E_IO.
+/// processes. ":reached" at the end: eg_machine_use_reached. Fails also with EGRAPH_E_IO.
 egraph_status eg_machine_load(const egraph_allocator *alloc, const char *name,
                               eg_machine *out);
+/// True when a name asks for what a machine reaches: it ends with ":reached".
+bool eg_machine_asks_reached(const char *name);
 /// True when a name that eg_machine_load takes is a name of this host; *out_ranks is the
 /// number behind the name, or 0.
 bool eg_machine_is_host(const char *name, uint32_t *out_ranks);

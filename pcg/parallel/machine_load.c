@@ -11,12 +11,17 @@
 
 enum { MAX_FILE_BYTES = 1 << 20 };
 
-static const char suffix[] = ".machine";
+static const char suffix[] = ".machine", reached[] = ":reached";
+
+static bool ends_with(const char *name, const char *end) {
+  size_t len = strlen(name), end_len = strlen(end);
+  return len > end_len && strcmp(name + len - end_len, end) == 0;
+}
+
+bool eg_machine_asks_reached(const char *name) { return ends_with(name, reached); }
 
 static bool is_file_name(const char *name) {
-  size_t len = strlen(name), end = strlen(suffix);
-  return strchr(name, '/') != NULL ||
-         (len > end && strcmp(name + len - end, suffix) == 0);
+  return strchr(name, '/') != NULL || ends_with(name, suffix);
 }
 
 static egraph_status load_machine_file(egraph_allocator alloc, const char *path,
@@ -95,24 +100,37 @@ const char *eg_machine_host_channel(const char *name) {
   return hosts[find_host(name, strcspn(name, "*"))].channel;
 }
 
-egraph_status eg_machine_load(const egraph_allocator *alloc, const char *name,
-                              eg_machine *out) {
-  egraph_allocator heap = eg_allocator_or_heap(alloc);
-  const char *star = strrchr(name, '*');
+/// Loads a machine by a name without ":reached", which it changes.
+static egraph_status load_stem(egraph_allocator heap, char *stem, eg_machine *out) {
+  char *star = strrchr(stem, '*');
   int64_t nodes;
   if (!read_node_count(star, &nodes))
     return EG_FAIL(
         EGRAPH_E_ARGUMENT,
         "'%.64s' is no machine; the number of its nodes, from 1 to %d, follows the '*'",
-        name, EG_MACHINE_MAX_DEVICES);
+        stem, EG_MACHINE_MAX_DEVICES);
+  if (star != NULL) *star = '\0';
+  return find_host(stem, strlen(stem)) != HOSTS ? load_host(heap, (uint32_t)nodes, out)
+         : is_file_name(stem) ? load_machine_file(heap, stem, (uint32_t)nodes, out)
+                              : load_builtin(heap, stem, (uint32_t)nodes, out);
+}
+
+static egraph_status use_reached(eg_machine *machine) {
+  egraph_status status = eg_machine_use_reached(machine);
+  if (status != EGRAPH_OK) eg_machine_deinit(machine);
+  return status;
+}
+
+egraph_status eg_machine_load(const egraph_allocator *alloc, const char *name,
+                              eg_machine *out) {
+  egraph_allocator heap = eg_allocator_or_heap(alloc);
   char *stem;
   EG_TRY(eg_string_copy(heap, name, &stem));
-  size_t len = strlen(stem);
-  if (star != NULL) stem[star - name] = '\0';
-  egraph_status status =
-      find_host(stem, strlen(stem)) != HOSTS ? load_host(heap, (uint32_t)nodes, out)
-      : is_file_name(stem) ? load_machine_file(heap, stem, (uint32_t)nodes, out)
-                           : load_builtin(heap, stem, (uint32_t)nodes, out);
+  size_t len = strlen(stem),
+         end = len - (eg_machine_asks_reached(name) ? strlen(reached) : 0);
+  stem[end] = '\0';
+  egraph_status status = load_stem(heap, stem, out);
+  if (status == EGRAPH_OK && end != len) status = use_reached(out);
   eg_free(heap, stem, len + 1, 1);
   return status;
 }

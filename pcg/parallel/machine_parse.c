@@ -16,6 +16,7 @@ typedef struct reader {
   eg_machine *machine;
   eg_machine_link *links; // of the machine that is being read
   eg_machine_mesh *meshes;
+  eg_reach *reaches;
   uint32_t nodes, nodes_wanted; // 0: not given
   bool has_device, uses_nodes;
 } reader;
@@ -146,7 +147,7 @@ static egraph_status find_parts(const reader *r, const eg_sexpr *form, uint32_t 
   return EGRAPH_OK;
 }
 
-enum { MAX_MESHES = 64, MAX_NAME = 63 };
+enum { MAX_MESHES = 64, MAX_NAME = 63, MAX_REACHES = 64 };
 
 // ---- clauses ----------------------------------------------------------------------
 
@@ -229,6 +230,114 @@ static egraph_status parse_device(reader *r, const eg_sexpr *form) {
   return parse_peaks(r, part[PEAK]);
 }
 
+// ---- what a device reaches ----------------------------------------------------------
+
+/// Reads the source of a figure: (published "text") or (measured "text").
+static egraph_status read_source(const reader *r, const eg_sexpr *form,
+                                 bool *out_is_measured, const char **out_where) {
+  *out_is_measured = eg_sexpr_is_form(form, "measured");
+  if (!*out_is_measured && !eg_sexpr_is_form(form, "published"))
+    return eg_sexpr_fail(r->file, form,
+                         "a figure that a device reaches has a source: end with "
+                         "(published \"table 1 of ...\") or (measured \"command\")");
+  return read_string(r, form, out_where);
+}
+
+static bool read_share(const eg_sexpr *expr, double *out) {
+  return expr->kind == EG_SEXPR_ATOM && eg_parse_double(expr->text, out) && *out > 0 &&
+         *out <= 1;
+}
+
+/// Reads (WORK SHARE), the next point of a curve.
+static egraph_status parse_reach_point(const reader *r, const eg_sexpr *form,
+                                       eg_reach *reach) {
+  eg_reach_point point = {.work = 0};
+  if (form->kind != EG_SEXPR_LIST || form->count != 2 ||
+      form->children[0].kind != EG_SEXPR_ATOM ||
+      !eg_parse_double(form->children[0].text, &point.work) || point.work < smallest ||
+      point.work > largest || !read_share(&form->children[1], &point.share))
+    return eg_sexpr_fail(r->file, form,
+                         "expected (WORK SHARE): operations (of bytes: bytes) of an "
+                         "operator, and which share of the peak it reaches, above 0 and "
+                         "at most 1");
+  if (reach->point_count == EG_REACH_POINTS)
+    return eg_sexpr_fail(r->file, form, "a curve has at most %d points", EG_REACH_POINTS);
+  const eg_reach_point *last = &reach->points[reach->point_count];
+  if (reach->point_count != 0 && point.work <= last[-1].work)
+    return eg_sexpr_fail(r->file, form, "sort the points by their work, each once");
+  if (reach->point_count != 0 &&
+      point.work / point.share < last[-1].work / last[-1].share)
+    return eg_sexpr_fail(r->file, form,
+                         "more work would take less time than at the point before; lower "
+                         "this share or raise the share before");
+  reach->points[reach->point_count++] = point;
+  return EGRAPH_OK;
+}
+
+static bool find_reach_kind(const eg_sexpr *expr, uint32_t *out) {
+  *out = 0;
+  while (*out < EG_REACH_KINDS && !eg_sexpr_is_atom(expr, eg_reach_kind_name(*out)))
+    ++*out;
+  return *out < EG_REACH_KINDS;
+}
+
+/// Adds a curve for operands of a type.
+static egraph_status add_reach(reader *r, const eg_sexpr *form, const eg_reach *reach) {
+  eg_machine *m = r->machine;
+  for (uint32_t i = 0; i < m->reach_count; i++)
+    if (m->reaches[i].kind == reach->kind && m->reaches[i].dtype == reach->dtype)
+      return eg_sexpr_fail(r->file, form, "this curve is given twice; remove one");
+  if (m->reach_count == 0) EG_NEW(&m->memory, MAX_REACHES, r->reaches);
+  if (m->reach_count == MAX_REACHES)
+    return eg_sexpr_fail(r->file, form, "there are more than %d curves", MAX_REACHES);
+  m->reaches = r->reaches;
+  r->reaches[m->reach_count++] = *reach;
+  return EGRAPH_OK;
+}
+
+/// Reads (efficiency KIND TYPE ... (WORK SHARE) ... (published "...")).
+static egraph_status parse_efficiency(reader *r, const eg_sexpr *form) {
+  eg_reach reach = {.dtype = EGRAPH_DTYPE_COUNT};
+  uint32_t first = 2, last = form->count - 1;
+  egraph_dtype dtype;
+  if (r->machine->compute_is_free)
+    return eg_sexpr_fail(r->file, form, "computing is free, so remove (efficiency ...)");
+  if (form->count < 4 || !find_reach_kind(&form->children[1], &reach.kind))
+    return eg_sexpr_fail(r->file, form,
+                         "expected (efficiency KIND TYPE ... (WORK SHARE) ... (published "
+                         "\"...\")); KIND is product, convolution, attention, "
+                         "attention-grad or bytes; without a TYPE for all types");
+  while (first < last && form->children[first].kind == EG_SEXPR_ATOM) {
+    if (!eg_dtype_find(form->children[first].text, &dtype))
+      return eg_sexpr_fail(r->file, &form->children[first], "there is no such type");
+    first++;
+  }
+  for (uint32_t i = first; i < last; i++)
+    EG_TRY(parse_reach_point(r, &form->children[i], &reach));
+  if (reach.point_count == 0)
+    return eg_sexpr_fail(r->file, form, "the curve has no point; add (WORK SHARE)");
+  EG_TRY(read_source(r, &form->children[last], &reach.is_measured, &reach.where));
+  for (uint32_t i = 2; i < first; i++) {
+    (void)eg_dtype_find(form->children[i].text, &dtype);
+    reach.dtype = (uint32_t)dtype;
+    EG_TRY(add_reach(r, form, &reach));
+  }
+  return first == 2 ? add_reach(r, form, &reach) : EGRAPH_OK;
+}
+
+/// Reads (reached SHARE (published "...")) of a link.
+static egraph_status parse_reached(const reader *r, const eg_sexpr *form,
+                                   eg_machine_link *link) {
+  bool ignored;
+  if (form->count != 3 || !read_share(&form->children[1], &link->reached))
+    return eg_sexpr_fail(r->file, form,
+                         "expected (reached SHARE (published \"...\")): which share of "
+                         "its bandwidth exchanges reach, above 0 and at most 1");
+  return read_source(r, &form->children[2], &ignored, &link->where);
+}
+
+// ---- links ------------------------------------------------------------------------
+
 static bool find_link(const reader *r, const char *name, uint32_t *out) {
   for (*out = 0; *out < r->machine->link_count; ++*out)
     if (strcmp(r->links[*out].name, name) == 0) return true;
@@ -303,11 +412,12 @@ static egraph_status parse_through(const reader *r, const eg_sexpr *form,
 }
 
 static egraph_status parse_link(reader *r, const eg_sexpr *form) {
-  enum { LATENCY, BANDWIDTH, SHARED, ALPHA, BETA, PORTS, THROUGH, PARTS };
-  static const char *const names[PARTS] = {"latency", "bandwidth", "shared", "alpha",
-                                           "beta",    "ports",     "through"};
+  enum { LATENCY, BANDWIDTH, SHARED, ALPHA, BETA, PORTS, THROUGH, REACHED, PARTS };
+  static const char *const names[PARTS] = {"latency", "bandwidth", "shared",  "alpha",
+                                           "beta",    "ports",     "through", "reached"};
   const eg_sexpr *part[PARTS];
-  eg_machine_link link = {.sharers = 1, .through = EG_LINK_AUTO};
+  eg_machine_link link = {
+      .sharers = 1, .through = EG_LINK_AUTO, .reached = 1, .where = ""};
   uint32_t other;
   if (form->count < 2)
     return eg_sexpr_fail(r->file, form,
@@ -334,6 +444,7 @@ static egraph_status parse_link(reader *r, const eg_sexpr *form) {
   if (part[SHARED] != NULL)
     EG_TRY(read_integer(r, &part[SHARED]->children[1], &link.sharers));
   if (part[PORTS] != NULL) EG_TRY(parse_ports(r, part[PORTS], &link));
+  if (part[REACHED] != NULL) EG_TRY(parse_reached(r, part[REACHED], &link));
   if (part[THROUGH] != NULL) EG_TRY(parse_through(r, part[THROUGH], &link));
   r->links[r->machine->link_count++] = link;
   return EGRAPH_OK;
@@ -531,13 +642,14 @@ typedef struct clause {
   uint32_t min, max; // number of times it may occur
 } clause;
 
-enum { CLAUSES = 9, MAX_CURVES = 256 };
+enum { CLAUSES = 10, MAX_CURVES = 256 };
 static const clause clauses[CLAUSES] = {
     {"name", parse_name, 1, 1},
     {"nodes", parse_nodes, 0, 1},
     {"compute", parse_compute, 0, 1},
     {"collectives", parse_collectives, 0, 1},
     {"device", parse_device, 0, 1},
+    {"efficiency", parse_efficiency, 0, MAX_REACHES},
     {"link", parse_link, 0, EG_MACHINE_MAX_LINKS},
     {"exchange", parse_exchange, 0, MAX_CURVES},
     {"axis", parse_axis, 0, EG_MAX_MESH_AXES},
@@ -565,8 +677,8 @@ static egraph_status count_clauses(const reader *r, const eg_sexpr *file) {
     if (k == CLAUSES)
       return eg_sexpr_fail(r->file, form,
                            "expected (name ...), (nodes ...), (compute ...), "
-                           "(collectives ...), (device ...), (link ...), (exchange ...), "
-                           "(axis ...) or (mesh ...)");
+                           "(collectives ...), (device ...), (efficiency ...), (link "
+                           "...), (exchange ...), (axis ...) or (mesh ...)");
     if (++counts[k] > clauses[k].max)
       return eg_sexpr_fail(r->file, form, "more than %" PRIu32 " of (%s ...); remove one",
                            clauses[k].max, clauses[k].name);

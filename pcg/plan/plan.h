@@ -35,6 +35,7 @@ EG_VEC_DEFINE(eg_plan_states, eg_plan_state);
   X(EG_PRICE_GIVEN, "given")         /* by the caller */                                 \
   X(EG_PRICE_MEASURED, "measured")   /* on this device */                                \
   X(EG_PRICE_ESTIMATED, "estimated") /* by a model fitted to such measurements */        \
+  X(EG_PRICE_REACHED, "reached")     /* by curves of what such devices reach */          \
   X(EG_PRICE_GUESSED, "guessed")     /* by assumed figures of the device alone */
 typedef enum eg_price_basis {
   EG_PRICE_BASIS_LIST(EG_ENUM_ID) EG_PRICE_BASES

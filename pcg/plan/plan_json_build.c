@@ -190,8 +190,8 @@ static egraph_status build_step(builder *b, uint32_t i, const eg_step_record *re
     return BAD(b, "a step has one of \"node\" and \"move\"; at $.steps[%" PRIu32 "]", i);
   if (record->basis != NULL && !eg_price_basis_find(record->basis, &step.basis))
     return BAD(b,
-               "'%.64s' is no basis of a cost; write given, measured, estimated or "
-               "guessed; at $.steps[%" PRIu32 "].basis",
+               "'%.64s' is no basis of a cost; write given, measured, estimated, reached "
+               "or guessed; at $.steps[%" PRIu32 "].basis",
                record->basis, i);
   EG_TRY(record->node != NULL ? build_node(b, i, record, &step)
                               : build_move(b, i, record, &step));

@@ -129,12 +129,26 @@ static void warn_of_speedup(eg_text *text, const eg_plan *plan,
     eg_text_append(text, "warning     this plan wins nothing over one device\n");
 }
 
-static void warn_of_guesses(eg_text *text, const eg_plan *plan,
-                            const eg_plan_summary *summary) {
-  double guessed = 0;
+static double seconds_by_basis(const eg_plan *plan, eg_price_basis basis) {
+  double seconds = 0;
   for (size_t i = 0; i < plan->steps.len; i++)
-    if (plan->steps.data[i].basis == EG_PRICE_GUESSED)
-      guessed += eg_plan_step_seconds(plan, &plan->steps.data[i]);
+    if (plan->steps.data[i].basis == (uint32_t)basis)
+      seconds += eg_plan_step_seconds(plan, &plan->steps.data[i]);
+  return seconds;
+}
+
+/// Says which share of the seconds is by what devices reach, and which is a guess.
+static void tell_sources(eg_text *text, const eg_plan *plan,
+                         const eg_plan_summary *summary) {
+  double reached = seconds_by_basis(plan, EG_PRICE_REACHED);
+  double guessed = seconds_by_basis(plan, EG_PRICE_GUESSED);
+  if (reached > 0) {
+    eg_text_append(text, "reached     ");
+    eg_text_percent(text, reached / summary->seconds);
+    eg_text_append(
+        text, " of the seconds are costs of operators by what such devices are known "
+              "to reach\n");
+  }
   if (guessed <= LEAST_SHARE * summary->seconds) return;
   eg_text_append(text, "warning     ");
   eg_text_percent(text, guessed / summary->seconds);
@@ -214,7 +228,7 @@ egraph_status eg_plan_answer_print(eg_text *text, const eg_plan *plan,
   print_bottleneck(text, summary, memory_limit);
   warn_of_idle_axes(text, plan);
   warn_of_speedup(text, plan, summary);
-  warn_of_guesses(text, plan, summary);
+  tell_sources(text, plan, summary);
   EG_TRY(eg_plan_blocks_print(text, plan));
   return eg_plan_exchanges_print(text, summary);
 }

@@ -84,7 +84,7 @@ if command -v bash >/dev/null; then
   complete_word '^adam adamw$' egraph plan m.onnx --train ad
   complete_word '^--repeat$' egraph bench saturate ac7 --rep
   complete_word '^$' egraph plan m
-  complete_word '^dgx-a100 dgx-h100$' egraph plan m.onnx --machine dgx
+  complete_word '^dgx-a100 dgx-h100 dgx-h200$' egraph plan m.onnx --machine dgx
   complete_word '^mean-squared-error$' egraph run m.onnx --loss mean
   complete_word '^zero-1 zero-2 zero-3$' egraph plan m.onnx --baseline zero
   complete_word '^alpa-intra alpa-stages$' egraph plan m.onnx --search alpa

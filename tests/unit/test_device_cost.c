@@ -72,6 +72,49 @@ static void figures_of_the_machine_give_a_roof(void **state) {
   eg_machine_deinit(&m);
 }
 
+static const char *const reached_text =
+    "(egraph-machine 1)(name n)(device (memory 1) (bandwidth 1e9) (overhead 0)"
+    " (peak (float32 1e10) (float16 1e11)))"
+    "(efficiency product (1e6 0.25) (3e6 0.5) (measured \"m\"))"
+    "(efficiency product float16 (1 1) (published \"p\"))"
+    "(efficiency bytes (1 0.5) (published \"p\"))";
+
+static double product(const eg_machine *m, const char *inputs) {
+  return cost_of(m, NULL, EG_OP_MATMUL, "", inputs, EG_COST_ESTIMATED);
+}
+
+static void curves_count_when_asked_for(void **state) {
+  (void)state;
+  eg_machine m;
+  parse(reached_text, &m);
+  assert_near(product(&m, "float32[100,100] float32[100,100]"), 2e-4);
+  assert_ok(eg_machine_use_reached(&m));
+  // in the middle of 1e6 operations in 0.4 ms and 3e6 in 0.6 ms
+  assert_near(product(&m, "float32[100,100] float32[100,100]"), 5e-4);
+  // beyond the curve: half of the peak; before it: a quarter
+  assert_near(product(&m, "float32[200,200] float32[200,200]"), 16e6 / 5e9);
+  assert_near(product(&m, "float32[50,50] float32[50,50]"), 25e4 / 2.5e9);
+  // 6e4 bytes at half of the bandwidth; the type's own curve reaches the peak
+  assert_near(product(&m, "float16[100,100] float16[100,100]"), 6e4 / 5e8);
+  assert_near(cost_of(&m, NULL, EG_OP_RELU, "", "float32[1000]", EG_COST_ESTIMATED),
+              8e3 / 5e8);
+  eg_machine_deinit(&m);
+}
+
+/// More work never takes less time, at and between the points of a curve.
+static void seconds_rise_with_work(void **state) {
+  (void)state;
+  eg_machine m;
+  double before = 0;
+  parse(reached_text, &m);
+  for (double work = 1; work < 1e8; work *= 1.01) {
+    double seconds = eg_reach_seconds(&m.reaches[0], work, 1e10);
+    assert_true(seconds > before && seconds >= work / 1e10);
+    before = seconds;
+  }
+  eg_machine_deinit(&m);
+}
+
 static void free_computing_costs_nothing(void **state) {
   (void)state;
   eg_machine m;
@@ -176,6 +219,8 @@ static void models_that_measure_are_believed_at_once(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(figures_of_the_machine_give_a_roof),
+      cmocka_unit_test(curves_count_when_asked_for),
+      cmocka_unit_test(seconds_rise_with_work),
       cmocka_unit_test(free_computing_costs_nothing),
       cmocka_unit_test(heavy_operators_multiply_and_add),
       cmocka_unit_test(enough_entries_are_believed),

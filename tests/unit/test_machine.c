@@ -377,6 +377,54 @@ static void machines_come_from_files(void **state) {
                "more than 1048576 devices");
 }
 
+// ---- what a device reaches --------------------------------------------------------
+
+static const char *const shipped_reached[] = {"dgx-a100*2:reached", "dgx-h100*2:reached",
+                                              "dgx-h200*2:reached",
+                                              "p3-16xlarge*2:reached"};
+
+/// All shipped machines of GPUs say what they reach: products of 16 bits at less than
+/// their peak, links at most at their bandwidth.
+static void names_ask_for_what_is_reached(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof shipped_reached / sizeof *shipped_reached; i++) {
+    eg_machine peak, m;
+    const char *name = shipped_reached[i];
+    char plain[32] = "";
+    memcpy(plain, name, strlen(name) - strlen(":reached"));
+    assert_ok(eg_machine_load(NULL, plain, &peak));
+    assert_ok(eg_machine_load(NULL, name, &m));
+    assert_true(eg_machine_asks_reached(name) && !eg_machine_asks_reached(plain));
+    assert_null(eg_machine_reach(&peak, EG_REACH_PRODUCT, EGRAPH_FLOAT16));
+    const eg_reach *reach = eg_machine_reach(&m, EG_REACH_PRODUCT, EGRAPH_FLOAT16);
+    assert_non_null(reach);
+    double best = 1e15 / m.peak_flops[EGRAPH_FLOAT16];
+    double seconds = eg_reach_seconds(reach, 1e15, m.peak_flops[EGRAPH_FLOAT16]);
+    assert_true(seconds > best && seconds < 2 * best);
+    for (uint32_t k = 0; k < m.mesh_count; k++)
+      for (uint32_t a = 0; a < m.meshes[k].mesh.axis_count; a++) {
+        const eg_mesh_link *sheet = &peak.meshes[k].links[a],
+                           *link = &m.meshes[k].links[a];
+        double share = m.links[link->link].reached;
+        assert_true(share > 0.5 && share <= 1);
+        assert_true(link->seconds_per_byte == sheet->seconds_per_byte / share);
+      }
+    eg_machine_deinit(&m);
+    eg_machine_deinit(&peak);
+  }
+}
+
+static void a_machine_without_curves_says_so(void **state) {
+  (void)state;
+  eg_machine m;
+  assert_fails(eg_machine_load(NULL, "alpa:reached", &m), EGRAPH_E_ARGUMENT,
+               "add (efficiency ...)");
+  assert_fails(eg_machine_load(NULL, "host:reached", &m), EGRAPH_E_ARGUMENT,
+               "does not say what it reaches");
+  assert_fails(eg_machine_load(NULL, ":reached", &m), EGRAPH_E_ARGUMENT,
+               "there is no machine");
+}
+
 // ---- hostile files ----------------------------------------------------------------
 
 #define HEAD "(egraph-machine 1)(name n)"
@@ -445,6 +493,34 @@ static const bad bads[] = {
      "float32 must lie between"},
     {HEAD "(compute free)(device (kind thing))", "expected (kind \"text\")"},
     {HEAD "(compute free)(device (profile \"\"))", "expected (profile \"text\")"},
+// what a device reaches
+#define REACH(text) HEAD DEVICE "(efficiency " text ")"
+    {REACH("product"), "expected (efficiency KIND"},
+    {REACH("gemm (1 1) (published \"p\")"), "expected (efficiency KIND"},
+    {REACH("product (published \"p\") (published \"p\")"), "expected (WORK SHARE)"},
+    {REACH("product float32 (published \"p\")"), "the curve has no point"},
+    {REACH("product float33 (1 1) (published \"p\")"), "m:2:21: there is no such type"},
+    {REACH("product (1 1) (1 1)"), "a figure that a device reaches has a source"},
+    {REACH("product (1 1) (published \"\")"), "expected (published \"text\")"},
+    {REACH("product (1 0) (published \"p\")"), "above 0 and at most 1"},
+    {REACH("product (1 1.01) (published \"p\")"), "above 0 and at most 1"},
+    {REACH("product (1 nan) (published \"p\")"), "above 0 and at most 1"},
+    {REACH("product (0 1) (published \"p\")"), "expected (WORK SHARE)"},
+    {REACH("product (inf 1) (published \"p\")"), "expected (WORK SHARE)"},
+    {REACH("product (2 0.5) (1 0.5) (published \"p\")"), "sort the points"},
+    {REACH("product (1 0.5) (1 0.5) (published \"p\")"), "sort the points"},
+    {REACH("product (1 0.1) (2 0.9) (published \"p\")"), "would take less time"},
+    {REACH(
+         "product (1 1) (published \"p\")") "(efficiency product (1 1) (measured \"m\"))",
+     "this curve is given twice"},
+    {REACH("product int8 int8 (1 1) (published \"p\")"), "this curve is given twice"},
+    {HEAD "(compute free)(efficiency bytes (1 1) (published \"p\"))",
+     "computing is free"},
+    {HEAD DEVICE "(link a (alpha 1) (beta 1) (reached 0 (published \"p\")))",
+     "expected (reached SHARE"},
+    {HEAD DEVICE "(link a (alpha 1) (beta 1) (reached 0.5))", "expected (reached SHARE"},
+    {HEAD DEVICE "(link a (alpha 1) (beta 1) (reached 0.5 (guessed \"p\")))",
+     "has a source"},
     // links
     {HEAD DEVICE "(link)", "expected (link NAME"},
     {HEAD DEVICE "(link a)", "a link has either"},
@@ -585,6 +661,8 @@ static void failing_allocations_are_survived(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(names_ask_for_what_is_reached),
+      cmocka_unit_test(a_machine_without_curves_says_so),
       cmocka_unit_test(every_clause_is_read),
       cmocka_unit_test(links_say_how_their_ports_are_joined),
       cmocka_unit_test(free_compute_needs_no_device),

@@ -182,7 +182,8 @@ static const edit BROKEN[] = {
      "$.steps[0].seconds"},
     {"\"seconds\": 0.5", "\"seconds\": \"NaN\"", "at $.steps[0].seconds"},
     {"\"seconds\": 0.5", "\"seconds\": 0.5, \"basis\": \"dreamt\"",
-     "'dreamt' is no basis of a cost; write given, measured, estimated or guessed; at "
+     "'dreamt' is no basis of a cost; write given, measured, estimated, reached or "
+     "guessed; at "
      "$.steps[0].basis"},
     {"\"move\": \"all-gather\"", "\"move\": \"teleport\"", "at $.steps[1].move"},
     {"\"move\": \"all-gather\"", "\"move\": \"slice\"", "is not slice along gpu"},
