@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "exec/backend.h"
 #include "exec/exchange_probe.h"
+#include "optimize/price/host_reaches.h"
 #include "optimize/price/predict.h"
 
 EG_HOLDER_DEFINE(egraph_costs)
@@ -194,5 +195,21 @@ egraph_status egraph_machine_probe(const egraph_allocator *alloc, uint32_t ranks
   EG_TRY(status);
   EG_LOCAL(eg_text, text, heap);
   EG_TRY(eg_machine_host_print(&text, ranks, &figures));
+  return eg_text_take(&text, out);
+}
+
+egraph_status egraph_costs_machine_file(egraph_costs *costs, uint32_t ranks, char **out) {
+  EG_REQUIRE(costs, out);
+  eg_host_figures figures;
+  if (ranks == 0 || ranks > MAX_PROBED_RANKS)
+    return EG_FAIL(EGRAPH_E_ARGUMENT, "%u ranks cannot be measured; take 1 to %d",
+                   (unsigned)ranks, MAX_PROBED_RANKS);
+  const eg_host_costs host = eg_costs_of_host(costs);
+  EG_LOCAL(eg_text, text, costs->alloc);
+  EG_LOCAL(eg_text, curves, costs->alloc);
+  EG_TRY(eg_host_measure(costs->alloc, &host.meter, ranks, &figures));
+  EG_TRY(eg_host_reaches_print(costs->alloc, &host, &figures, &curves));
+  EG_TRY(eg_machine_host_print(&text, ranks, &figures));
+  EG_TRY(eg_text_append(&text, eg_text_of(&curves)));
   return eg_text_take(&text, out);
 }

@@ -38,6 +38,12 @@ EGRAPH_API egraph_plan_info egraph_plan_info_of(const egraph_plan *plan);
 /// These threads call the allocator. Free with egraph_string_free.
 EGRAPH_API EGRAPH_NODISCARD egraph_status
 egraph_machine_probe(const egraph_allocator *alloc, uint32_t ranks, char **out);
+/// The same, with curves of what this host reaches, fitted to the operators that the
+/// database of the costs has of it: a name of the file that ends with ":reached" prices
+/// by them. Fails with ARGUMENT when the database has none. O(measured operators).
+EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_costs_machine_file(egraph_costs *costs,
+                                                                    uint32_t ranks,
+                                                                    char **out);
 
 /// Copies data of the model into weights of a plan that have none (files omit data beyond
 /// 64 elements), by name; constants that planning folded are computed again, and a weight

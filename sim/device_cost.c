@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/device_cost.h"
 
+#include "sim/reach_fit.h"
+
 egraph_status eg_device_cost_init(eg_device_cost *cost, const eg_machine *machine,
                                   eg_cost_model *model) {
   uint32_t entries = 0, unsupported = 0;
@@ -24,27 +26,12 @@ static demand demand_of(const eg_machine *machine, eg_reach_kind kind, egraph_dt
                   reach};
 }
 
-/// Returns the kind of an operator's computing; EG_REACH_KINDS: it has no curve, and is
-/// rarely bound by computing.
-static eg_reach_kind kind_of(const eg_node_spec *spec) {
-  eg_op op = (eg_op)spec->attrs->op;
-  switch ((int)op) {
-  case EG_OP_ATTENTION: return EG_REACH_ATTENTION;
-  case EG_OP_ATTENTION_GRAD: return EG_REACH_ATTENTION_GRAD;
-  case EG_OP_CONV:
-  case EG_OP_CONV_TRANSPOSE:
-  case EG_OP_CONV_INTEGER:
-  case EG_OP_CONV_GRAD_WEIGHT: return EG_REACH_CONVOLUTION;
-  default: return eg_device_cost_is_heavy(spec) ? EG_REACH_PRODUCT : EG_REACH_KINDS;
-  }
-}
-
 /// Returns the larger of the seconds of computing and of moving bytes.
 static demand demand_of_node(const eg_machine *machine, const eg_node_spec *spec) {
   const eg_type *type = spec->input_count != 0 ? &spec->inputs[0] : &spec->results[0];
   egraph_dtype dtype = (egraph_dtype)type->dtype;
-  demand compute = demand_of(machine, kind_of(spec), dtype, eg_node_spec_flops(spec),
-                             machine->peak_flops[dtype]);
+  demand compute = demand_of(machine, eg_reach_kind_of((eg_op)spec->attrs->op), dtype,
+                             eg_node_spec_flops(spec), machine->peak_flops[dtype]);
   demand move = demand_of(machine, EG_REACH_BYTES, dtype, eg_node_spec_bytes(spec),
                           machine->bandwidth_bytes);
   return compute.seconds > move.seconds ? compute : move;

@@ -49,6 +49,17 @@ matches stdout '^\(axis cpu 2 memory\)$'
 expect 0 - - machine --ranks 3 -o my.machine
 expect 0 '^step .* on cpu=3: 3 devices' - plan mlp.egraph --machine my.machine -o measured.json
 expect 0 'outputs equal' - run measured.json --verify --repeats 2
+# With curves of the operators that the database has; by them a plan needs no measurement.
+expect 1 - 'has no operator of this host .* that takes 10 us or more; run egraph profile' machine --from measured.db
+sed 's/\[16,/[512,/; s/\[8,32\]/[8,512]/; s/\[32,4\]/[512,64]/' mlp.egraph >wide.egraph
+expect 0 'operators measured' - profile wide.egraph --db measured.db
+expect 0 '^\(efficiency (product|bytes)' - machine --from measured.db
+expect 0 - - machine --from measured.db --ranks 2 -o curves.machine
+expect 0 '^reached .* of the seconds are costs' - plan wide.egraph --machine curves.machine:reached --no-measure
+expect 0 '"reached":[1-9]' - plan wide.egraph --machine curves.machine:reached --no-measure --json
+expect 1 - 'does not say what it reaches; add \(efficiency' plan mlp.egraph --machine my.machine:reached --no-measure
+expect 1 - '^egraph: none.db: there is no such file' machine --from none.db
+expect 1 - 'not a profile database' machine --from mlp.egraph
 expect 1 - '^egraph: nowhere/m.machine: cannot be written' machine --ranks 1 -o nowhere/m.machine
 expect 2 - '--ranks must lie between 1 and 256' machine --ranks 0
 finish

@@ -160,6 +160,8 @@ static void optimizing_and_running_refuse_null(void **state) {
 static void plans_refuse_null(void **state) {
   (void)state;
   REFUSES(egraph_machine_probe, "out", NULL, 1, NULL);
+  REFUSES(egraph_costs_machine_file, "costs", NULL, 1, AT);
+  REFUSES(egraph_costs_machine_file, "out", AT, 1, NULL);
   REFUSES(egraph_result_take_plan, "result", NULL, AT);
   REFUSES(egraph_result_take_plan, "out", AT, NULL);
   REFUSES(egraph_result_certificate, "result", NULL, AT);
