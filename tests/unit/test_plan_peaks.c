@@ -35,9 +35,11 @@ static egraph_graph *make_model(const egraph_allocator *alloc) {
   return graph;
 }
 
-/// `memory`: bytes of a device; 0: as the machine has.
-static egraph_result *plan_within(api_kit *kit, double memory, bool no_fold) {
-  api_problem problem = api_target("dgx-h100*1", "gpu=8");
+/// `mesh`: NULL: all meshes of the machine. `memory`: bytes of a device; 0: as the
+/// machine has.
+static egraph_result *plan_on(api_kit *kit, const char *mesh, double memory,
+                              bool no_fold) {
+  api_problem problem = api_target("dgx-h100*1", mesh);
   egraph_graph *graph = make_model(&kit->alloc);
   egraph_result *result;
   problem.trains = true;
@@ -49,6 +51,10 @@ static egraph_result *plan_within(api_kit *kit, double memory, bool no_fold) {
   assert_ok(api_optimize(&kit->alloc, graph, &problem, &result));
   egraph_graph_destroy(graph);
   return result;
+}
+
+static egraph_result *plan_within(api_kit *kit, double memory, bool no_fold) {
+  return plan_on(kit, "gpu=8", memory, no_fold);
 }
 
 static double peak_of(const egraph_result *result) {
@@ -80,7 +86,34 @@ static void bounds_are_close_between_the_peaks(void **state) {
   egraph_result_destroy(all);
 }
 
+/// Meshes that begin with the price of memory of the mesh before: the best of all is as
+/// cheap as the best of each alone, but for the gap at which a search ends.
+static void meshes_together_are_as_good_as_each(void **state) {
+  static const char *const meshes[] = {"gpu=8", "gpu-outer=2,gpu-inner=4",
+                                       "gpu-outer=4,gpu-inner=2"};
+  static const double LATE_GAP = 1e-3;
+  api_kit *kit = *state;
+  egraph_result *free = plan_within(kit, 0, false);
+  double limit = floor(0.97 * peak_of(free));
+  egraph_result *all = plan_on(kit, NULL, limit, false);
+  const egraph_report *a = egraph_result_report(all);
+  assert_true(peak_of(all) <= limit && a->bound <= a->cost_after);
+  for (size_t m = 0; m < sizeof meshes / sizeof *meshes; m++) {
+    egraph_result *alone = plan_on(kit, meshes[m], limit, false);
+    const egraph_report *b = egraph_result_report(alone);
+    print_message("%s: %.9g, bound %.9g; all %.9g, bound %.9g\n", meshes[m],
+                  b->cost_after, b->bound, a->cost_after, a->bound);
+    assert_true(peak_of(alone) <= limit && b->bound <= b->cost_after);
+    assert_true(a->bound <= b->cost_after * (1 + 1e-9));
+    assert_true(a->cost_after <= b->cost_after * (1 + LATE_GAP + a->gap));
+    egraph_result_destroy(alone);
+  }
+  egraph_result_destroy(all);
+  egraph_result_destroy(free);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {api_test(bounds_are_close_between_the_peaks)};
+  const struct CMUnitTest tests[] = {api_test(bounds_are_close_between_the_peaks),
+                                     api_test(meshes_together_are_as_good_as_each)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
