@@ -178,6 +178,12 @@ eg_host_costs eg_costs_of_host(egraph_costs *costs) {
                          .progress_user = o->user};
 }
 
+static egraph_status check_ranks(uint32_t ranks) {
+  if (ranks != 0 && ranks <= MAX_PROBED_RANKS) return EGRAPH_OK;
+  return EG_FAIL(EGRAPH_E_ARGUMENT, "%u ranks cannot be measured; take 1 to %d",
+                 (unsigned)ranks, MAX_PROBED_RANKS);
+}
+
 egraph_status egraph_machine_probe(const egraph_allocator *alloc, uint32_t ranks,
                                    char **out) {
   EG_REQUIRE(out);
@@ -185,9 +191,7 @@ egraph_status egraph_machine_probe(const egraph_allocator *alloc, uint32_t ranks
   const eg_profiler_options options = EG_PROFILER_OPTIONS_DEFAULT;
   eg_profiler *profiler;
   eg_host_figures figures;
-  if (ranks == 0 || ranks > MAX_PROBED_RANKS)
-    return EG_FAIL(EGRAPH_E_ARGUMENT, "%u ranks cannot be measured; take 1 to %d",
-                   (unsigned)ranks, MAX_PROBED_RANKS);
+  EG_TRY(check_ranks(ranks));
   EG_TRY(eg_profiler_create(&heap, &options, &profiler));
   const eg_host_meter meter = meter_of(profiler);
   egraph_status status = eg_host_measure(heap, &meter, ranks, &figures);
@@ -201,9 +205,7 @@ egraph_status egraph_machine_probe(const egraph_allocator *alloc, uint32_t ranks
 egraph_status egraph_costs_machine_file(egraph_costs *costs, uint32_t ranks, char **out) {
   EG_REQUIRE(costs, out);
   eg_host_figures figures;
-  if (ranks == 0 || ranks > MAX_PROBED_RANKS)
-    return EG_FAIL(EGRAPH_E_ARGUMENT, "%u ranks cannot be measured; take 1 to %d",
-                   (unsigned)ranks, MAX_PROBED_RANKS);
+  EG_TRY(check_ranks(ranks));
   const eg_host_costs host = eg_costs_of_host(costs);
   EG_LOCAL(eg_text, text, costs->alloc);
   EG_LOCAL(eg_text, curves, costs->alloc);

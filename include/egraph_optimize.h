@@ -188,13 +188,12 @@ EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_optimize(
 EGRAPH_API void egraph_result_destroy(egraph_result *result);
 
 /// Counts of operators by the source of their cost: given by override_cost; measured on
-/// this machine; estimated by a model fitted to such measurements; by what such devices
-/// are known to reach; or guessed from the
-/// figures of a machine or the model of a plain CPU core, because nothing similar was
-/// measured (or one second, because no back-end runs the operator). Operators that cost
-/// nothing are not counted. For a plan the counts are of the steps of one device,
-/// reorders included; egraph_report.compared counts the strategies of operators on
-/// all meshes.
+/// this machine; estimated by a model fitted to such measurements; by curves of what such
+/// devices reach; or guessed from the figures of a machine or the model of a plain CPU
+/// core, because nothing similar was measured (or one second, because no back-end runs
+/// the operator). Operators that cost nothing are not counted. For a plan the counts are
+/// of the steps of one device, reorders included; egraph_report.compared counts the
+/// strategies of operators on all meshes.
 typedef struct egraph_cost_basis {
   uint32_t given, measured, estimated;
   uint32_t reached; // by curves of what such devices reach (machines/README.md)

@@ -105,13 +105,6 @@ static egraph_status plan_ruled(eg_joint_step *joint, const eg_planner_input *pl
   EG_RETURN_FILLED(join_given(out, given), eg_planning, out);
 }
 
-/// True when a bound proves the cheapest plan so far.
-static bool is_proven(const eg_planner_input *planner, const eg_planning *found) {
-  double gap = fmax(planner->budget.late_gap, EG_PROVEN_GAP);
-  double least = found->has_plan ? fmin(found->cost, planner->at_hand) : planner->at_hand;
-  return found->bound >= least * (1 - gap);
-}
-
 /// Plans without rules, then with rules, within the time until the deadline.
 static egraph_status plan_in_turn(eg_joint_step *joint, const eg_planner_input *planner,
                                   double deadline, eg_planning *out) {
@@ -136,23 +129,24 @@ static egraph_status plan_in_turn(eg_joint_step *joint, const eg_planner_input *
 static egraph_status plan_priced(eg_joint_step *joint, const eg_planner_input *planner,
                                  double deadline, eg_planning *out) {
   EG_OWNED(eg_planning, priced);
-  eg_planner_input input = *planner;
+  eg_planner_input input = *planner, known = *planner;
   double start = eg_clock_seconds();
+  uint64_t done = planner->budget.done != NULL ? *planner->budget.done : 0;
   input.cut_only = true;
   input.budget.time_limit_seconds = PRICED_SHARE * (deadline - start);
   input.budget.work_limit = eg_work_share(input.budget.work_limit, PRICED_SHARE);
   EG_TRY(eg_whole_step_plan(joint->step, &input, &priced));
   double now = eg_clock_seconds();
-  if (is_proven(planner, &priced) || priced.is_cancelled ||
-      deadline - now < now - start) {
+  take_known(&known, &priced);
+  uint64_t work = planner->budget.done != NULL ? *planner->budget.done - done : 0;
+  bool is_proven = priced.bound >= eg_planner_enough(&known, work);
+  if (is_proven || priced.is_cancelled || deadline - now < now - start) {
     *out = priced;
     priced.has_plan = priced.has_mates = false; // moved
     return EGRAPH_OK;
   }
-  input = *planner;
-  input.cut_floor = priced.bound;
-  take_known(&input, &priced);
-  EG_TRY(plan_in_turn(joint, &input, deadline, out));
+  known.cut_floor = priced.bound;
+  EG_TRY(plan_in_turn(joint, &known, deadline, out));
   EG_RETURN_FILLED(join_given(out, &priced), eg_planning, out);
 }
 

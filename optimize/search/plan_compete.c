@@ -222,7 +222,7 @@ egraph_status eg_compete_probe(const eg_competition *competition, double ceiling
     EG_TRY(demands_init(&user, &probe));
     return bound_within(&probe, user.held, out);
   }
-  const eg_cut_input how = {.cost = ceiling, .enough = INFINITY};
+  const eg_cut_input how = {.cost = ceiling, .enough = INFINITY, .late_enough = INFINITY};
   EG_TRY(eg_compete_cut(&probe, &how, &cut));
   *out = cut.bound;
   return EGRAPH_OK;

@@ -20,7 +20,7 @@
 // Therefore the next price is the point where two lines meet: the line through the two
 // known points left of the gap, and the line through the two points right of it.
 static const double STEP = 1.3, FAR_STEP = 4; // to the next price; if the best is far
-enum { NEAR_POINTS = 4 };                     // with more, a best at the end is far
+enum { NEAR_POINTS = 4 };              // tried without passing the best price: it is far
 static const double FIRST_WORTH = 0.1; // first value of a limit, as a share of the bound
 // Least gain of a price, as a share of the bound; while a row for a step may follow
 static const double WORTHWHILE = 1e-4, WORTHWHILE_FIRST = 1e-2;
@@ -158,6 +158,11 @@ static double worthwhile(const cutter *c) {
   return is_first ? WORTHWHILE_FIRST : WORTHWHILE;
 }
 
+static bool is_enough(const cutter *c) {
+  bool is_late = c->work.done >= c->in->late_work;
+  return c->out->bound >= (is_late ? c->in->late_enough : c->in->enough);
+}
+
 /// Finds the price of one memory row that gives the best bound.
 static egraph_status find_price(cutter *c, uint32_t row) {
   curve v = {.row = row};
@@ -168,7 +173,7 @@ static egraph_status find_price(cutter *c, uint32_t row) {
   else
     price *= STEP;
   double work = climb_share(c) * (double)c->in->options.work_limit; // 0: no limit
-  while (price >= 0 && v.count < MOST_POINTS && c->out->bound < c->in->enough &&
+  while (price >= 0 && v.count < MOST_POINTS && !is_enough(c) &&
          seconds_left(c, climb_share(c)) > 0 &&
          !(work > 0 && (double)c->work.done > work)) {
     double all[EG_LAYOUT_MEMORY_ROWS], bound;

@@ -20,8 +20,11 @@ typedef struct eg_cut_input {
   const eg_plan_space *space;     // of a folded step
   const eg_plan_limits *limits;   // the user's constraints; NULL: none
   const eg_memory_prices *prices; // to begin with; NULL: memory is free
-  double cost;     // of a plan within the limits, no bound exceeds it; or INFINITY
-  double enough;   // a bound that needs no better prices; or INFINITY
+  double cost; // of a plan within the limits, no bound exceeds it; or INFINITY
+  // A bound that needs no better prices, and a bound that needs none after `late_work`
+  // steps; or INFINITY
+  double enough, late_enough;
+  uint64_t late_work;
   bool may_bind;   // the limit of memory may bind: look for better prices
   bool climb_only; // no search, for which a climb is often enough
   eg_open_options options;

@@ -131,12 +131,6 @@ static egraph_status search_layouts(eg_planner *p, const eg_competition *competi
   return conclude_search(p, &found);
 }
 
-/// Returns the bound that proves the plan at hand; INFINITY: there is no plan at hand.
-static double enough_of(const eg_planner *p) {
-  double gap = fmax(p->budget.late_gap, fmax(p->budget.relative_gap, EG_PROVEN_GAP));
-  return p->input->at_hand > 0 ? p->input->at_hand * (1 - gap) : INFINITY;
-}
-
 static void note_hint(eg_planner *p, const eg_cut *cut) {
   const eg_peak_row *step = &p->prices.step;
   p->out->hint = (eg_memory_hint){.values = (uint32_t)step->counts.len,
@@ -159,7 +153,9 @@ static egraph_status bound_whole(eg_planner *p, const eg_competition *competitio
   double cost = out->has_plan ? out->cost : INFINITY;
   const eg_cut_input how = {.prices = &p->prices,
                             .cost = cost,
-                            .enough = enough_of(p),
+                            .enough = eg_planner_enough(input, 0),
+                            .late_enough = eg_planner_enough(input, UINT64_MAX),
+                            .late_work = p->budget.late_work,
                             .may_bind = may_bind,
                             .climb_only = input->cut_only};
   EG_TRY(eg_compete_cut(&own, &how, out_cut));
@@ -211,7 +207,7 @@ static egraph_status cut_folded(eg_planner *p, const eg_competition *competition
     EG_TRY(eg_compete_recall(competition, &input->hint, &p->prices));
   bool had_row = p->prices.step.strategy.len != 0;
   EG_TRY(bound_whole(p, competition, may_bind, &cut));
-  if (!may_bind || out->cut_bound >= enough_of(p)) return EGRAPH_OK;
+  if (!may_bind || out->cut_bound >= eg_planner_enough(input, p->done)) return EGRAPH_OK;
   EG_TRY(find_mates(p, competition, &cut));
   bool has_row = p->prices.step.strategy.len != 0;
   if (has_row == had_row) return EGRAPH_OK;

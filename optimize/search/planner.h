@@ -12,6 +12,7 @@
 #define EG_OPTIMIZE_SEARCH_PLANNER_H
 
 #include "optimize/price/plan_price.h"
+#include "optimize/search/budget.h"
 #include "optimize/search/plan_compete.h"
 #include "optimize/search/plan_folded.h"
 #include "optimize/space/step_info.h"
@@ -75,6 +76,12 @@ typedef struct eg_planner_input {
   double answer_limit;
 } eg_planner_input;
 
+/// Returns the bound that proves the plan at hand after `done` steps; INFINITY: there is
+/// no plan at hand.
+static inline double eg_planner_enough(const eg_planner_input *input, uint64_t done) {
+  double gap = fmax(eg_layout_gap_after(&input->budget, done), EG_PROVEN_GAP);
+  return input->at_hand > 0 ? input->at_hand * (1 - gap) : INFINITY;
+}
 /// Returns the rewrite rules of a search; NULL: none.
 static inline const eg_rules *eg_planner_rules(const eg_planner_input *input) {
   return input->as_given ? NULL : input->context->rules;

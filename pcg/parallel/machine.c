@@ -78,8 +78,7 @@ egraph_status eg_machine_use_reached(eg_machine *machine) {
   return EGRAPH_OK;
 }
 
-// ---- links of meshes
-// --------------------------------------------------------------------
+// ---- links of meshes ----------------------------------------------------------------
 
 typedef struct span {
   uint64_t stride, size; // distance of neighbours in ranks; devices
