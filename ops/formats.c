@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "ops/body.h"
 #include "ops/kernels.h"
 #include "ops/ops.h"
 
@@ -58,6 +59,17 @@ static bool same_allows(const node_types *node, eg_format format,
     }
   }
   return true;
+}
+
+// Allows a format to fused pointwise operators. There must be no padding channels,
+// because a body may make other numbers than zero of zeros.
+static bool fused_allows(const node_types *node, eg_format format,
+                         eg_format_choice *choice) {
+  eg_body body;
+  return same_allows(node, format, choice) &&
+         node->results->dims[1] % eg_format_block(format) == 0 &&
+         eg_body_read(&body, node->attrs, node->inputs, node->count) == EGRAPH_OK &&
+         body.coupled == 0 && eg_type_same_shape(&body.space, node->results);
 }
 
 static bool first_allows(const node_types *node, eg_format format,
@@ -205,6 +217,7 @@ static const format_rule rules[] = {
     [EG_FORMATS_ALL] = {all_allow, NULL},
     [EG_FORMATS_CONCAT] = {concat_allows, NULL},
     [EG_FORMATS_TRANSPOSE] = {transpose_allows, NULL},
+    [EG_FORMATS_FUSED] = {fused_allows, NULL},
     [EG_FORMATS_SUM] = {sum_allows, NULL},
     [EG_FORMATS_CONV] = {conv_allows, first_conv_allows},
     [EG_FORMATS_CONV_TRANSPOSE] = {conv_transpose_allows, NULL},

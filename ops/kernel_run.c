@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 
+#include "ops/body.h"
 #include "ops/kernels.h"
 
 #define EG_OP(ID, NAME, ONNX, MIN, MAX, RESULTS, FAMILY, ...)                            \
@@ -126,4 +127,37 @@ egraph_status eg_op_run(const eg_kernel_call *call) {
   eg_kernel_call own = *call;
   own.scratch = &scratch;
   return needs_widening(call) ? run_widened(&own) : kernels[call->attrs->op](&own);
+}
+
+// ---- fused nodes ----------------------------------------------------------------------
+
+// Runs the steps of the body one after the other, which computes the same bits as
+// separate nodes.
+egraph_status eg_kernel_fused(const eg_kernel_call *call) {
+  eg_type operands[EG_BODY_OPERANDS];
+  eg_tensor values[EG_BODY_OPERANDS + EG_BODY_STEPS];
+  for (uint32_t i = 0; i < call->input_count; i++) {
+    operands[i] = call->inputs[i].type;
+    values[i] = call->inputs[i];
+  }
+  eg_body body;
+  EG_TRY(eg_body_read(&body, call->attrs, operands, call->input_count));
+  for (uint32_t s = 0; s < body.count; s++) {
+    const eg_body_step *step = &body.steps[s];
+    eg_tensor *to = &values[call->input_count + s];
+    eg_tensor from[EG_BODY_STEP_OPERANDS];
+    for (uint32_t k = 0; k < step->count; k++)
+      from[k] = values[step->operands[k]];
+    *to = s + 1 == body.count ? call->outputs[0] : (eg_tensor){.type = step->type};
+    if (to->data == NULL)
+      EG_TRY(eg_arena_alloc(call->scratch, 1, eg_type_bytes(&to->type), &to->data));
+    const eg_kernel_call run = {.attrs = &step->attrs,
+                                .inputs = from,
+                                .input_count = step->count,
+                                .outputs = to,
+                                .output_count = 1,
+                                .alloc = call->alloc};
+    EG_TRY(eg_op_run(&run));
+  }
+  return EGRAPH_OK;
 }

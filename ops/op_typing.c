@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "ops/body.h"
 #include "ops/typing.h"
 
 typedef struct family {
@@ -149,8 +150,15 @@ static double flops_per_point(unsigned flags) {
   return (flags & EG_OPF_MULTIPLY_ADD) != 0 ? 2 : 1;
 }
 
+static double fused_flops(const eg_attrs *attrs, const eg_type *inputs, uint32_t count) {
+  eg_body body;
+  bool is_read = eg_body_read(&body, attrs, inputs, count) == EGRAPH_OK;
+  return is_read ? eg_body_flops(&body) : 0;
+}
+
 // Multiplies the sizes of all factors that are loops: the points of the loop nest.
 double eg_op_flops(const eg_attrs *attrs, const eg_type *inputs, uint32_t count) {
+  if (attrs->op == EG_OP_FUSED) return fused_flops(attrs, inputs, count);
   double flops = flops_per_point(eg_op_info_of((eg_op)attrs->op)->flags);
   eg_factors factors;
   if (flops == 0 || eg_op_factors(attrs, inputs, count, &factors) != EGRAPH_OK) return 0;

@@ -161,6 +161,7 @@ typedef enum eg_format_rule {
   EG_FORMATS_ALL,        // all operands and results share any format
   EG_FORMATS_CONCAT,     // as ALL; in blocks, each part has whole blocks of channels
   EG_FORMATS_TRANSPOSE,  // between plain [N,H,W,C] and channels-last [N,C,H,W]
+  EG_FORMATS_FUSED,      // as SAME if no dimension is coupled and blocks have no padding
   EG_FORMATS_SUM,        // sums over all pixels; the result is plain
   EG_FORMATS_CONV, // data operands and result share a format; weights and bias are plain
   EG_FORMATS_CONV_TRANSPOSE,  // as CONV
@@ -231,6 +232,7 @@ typedef enum eg_attr_role {
   EG_AR_OUTPUT_PADDING,
   EG_AR_GROUPS, // number of groups of channels
   EG_AR_EQUATION,
+  EG_AR_BODY,       // term of a fused node (ops/body.h)
   EG_AR_EPSILON,    // added to a variance
   EG_AR_EXTENT,     // a size or a count
   EG_AR_PLACE,      // the entry, dimension or diagonal at which to begin or end

@@ -34,6 +34,7 @@ void eg_vjp_none(const eg_vjp *v);
 #define eg_vjp_layer_norm_grad eg_vjp_none
 #define eg_vjp_attention_grad eg_vjp_none
 #define eg_vjp_adam_update eg_vjp_none
+#define eg_vjp_fused eg_vjp_none
 #define eg_vjp_classify eg_vjp_none
 #define eg_vjp_bit_cast eg_vjp_none
 #define eg_vjp_scatter_elements eg_vjp_none

@@ -1,10 +1,11 @@
-// Gradients of pointwise operators, by the formulas of op_table.def. If the result y
-// determines the slope, the formula reads y instead of x, so that x need not be kept for
-// the backward pass.
+// Gradients of pointwise operators, by the formulas of op_table.def: each is one fused
+// node (ops/body.h). If the result y determines the slope, the formula reads y instead of
+// x, so that x need not be kept for the backward pass.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
 #include <string.h>
 
+#include "ops/body.h"
 #include "ops/meaning.h"
 #include "ops/vjp_internal.h"
 
@@ -20,11 +21,8 @@ eg_ref eg_vjp_unary_rule(eg_builder *b, const eg_attrs *attrs, eg_ref x, eg_ref 
   const eg_gradient_row *row = gradient_of(attrs);
   assert(row != NULL && "callers ask for operators with a gradient");
   if (row->operand[0][0] == '\0') return EG_REF_NONE;
-  eg_ref t = EG_REF_NONE;
-  if (row->common[0] != '\0')
-    t = eg_build_formula_of(b, row->common, attrs, "dx", (const eg_ref[]){d, x});
-  return eg_build_formula_of(b, row->operand[0], attrs, "dxyt",
-                             (const eg_ref[]){d, x, y, t});
+  return eg_build_fused(b, row->operand[0], row->common, attrs, "dxyt",
+                        (const eg_ref[]){d, x, y, EG_REF_NONE});
 }
 
 void eg_vjp_unary(const eg_vjp *v) {
@@ -74,8 +72,9 @@ void eg_vjp_binary(const eg_vjp *v) {
   for (uint32_t i = 0; i < 2; i++) {
     const eg_type *type = eg_vjp_type(v, i);
     if (!v->wanted[i] || !eg_dtype_is_float(type->dtype)) continue;
-    eg_ref whole = EG_FORMULA(b, rule->operand[i], "dxzy", v->cotangents[0], v->inputs[0],
-                              z, v->results[0]);
+    eg_ref whole = eg_build_fused(
+        b, rule->operand[i], "", NULL, "dxzy",
+        (const eg_ref[]){v->cotangents[0], v->inputs[0], z, v->results[0]});
     eg_ref sum = eg_build_sum_to(b, whole, type);
     v->out[i] = i == 1 ? eg_build_cast(b, sum, second->dtype) : sum;
   }

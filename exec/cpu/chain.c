@@ -20,7 +20,7 @@ enum {
   PART = 8192,   // most elements that a thread takes at once
   SHORTEST = 16, // least elements of an inner loop that is worth a call
   MAX_STAGES = 12,
-  MAX_OPERANDS = EG_MAX_LOOP_TENSORS - 2
+  MAX_OPERANDS = 6
 };
 static const uint32_t NO_OPERAND = UINT32_MAX;
 

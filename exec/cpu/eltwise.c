@@ -62,11 +62,6 @@ typedef struct simple_row {
   eg_eltwise step;
 } simple_row;
 static const simple_row simple_rows[] = {
-    {EG_OP_SQRT, {dnnl_eltwise_sqrt, 0, 0}},
-    {EG_OP_RECIPROCAL, {dnnl_eltwise_pow, 1, -1}},
-    {EG_OP_SQUARE, {dnnl_eltwise_square, 0, 0}},
-    {EG_OP_NEG, {dnnl_eltwise_linear, -1, 0}},
-    {EG_OP_ABS, {dnnl_eltwise_abs, 0, 0}},
     {EG_OP_ROUND, {dnnl_eltwise_round, 0, 0}},
     {EG_OP_SOFTPLUS, {dnnl_eltwise_soft_relu, 1, 0}},
     {EG_OP_MISH, {dnnl_eltwise_mish, 0, 0}},
@@ -233,9 +228,6 @@ static double apply_at_zero(const eg_eltwise *step, double x) {
   case dnnl_eltwise_relu:
   case dnnl_eltwise_tanh:
   case dnnl_eltwise_elu:
-  case dnnl_eltwise_square:
-  case dnnl_eltwise_abs:
-  case dnnl_eltwise_sqrt:
   case dnnl_eltwise_gelu_tanh:
   case dnnl_eltwise_gelu_erf:
   case dnnl_eltwise_swish:

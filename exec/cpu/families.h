@@ -35,6 +35,7 @@
   X(LRN, lrn)                                                                            \
   X(ATTENTION, attention)                                                                \
   X(ATTENTION_GRAD, attention_grad)                                                      \
+  X(FUSED, body)                                                                         \
   X(ROPE, rope)                                                                          \
   X(SOFTMAX, softmax)                                                                    \
   X(LOG_SOFTMAX, softmax)                                                                \

@@ -1,5 +1,5 @@
 // Loop nests over tensor elements: dimensions in the order in which they lie in memory,
-// with the strides of up to eight tensors. Merging neighbouring loops reduces every
+// with the strides of up to 16 tensors. Merging neighbouring loops reduces every
 // memory format to a few plain dimensions, for oneDNN's fast kernels and memcpy:
 //
 //   [1,12,128,128] + [1,12,128,1]     dims 1536 x 128     strides (128 1) (1 0)
@@ -12,7 +12,7 @@
 
 #include "ops/tensor.h"
 
-enum { EG_MAX_LOOPS = EGRAPH_MAX_RANK + 1, EG_MAX_LOOP_TENSORS = 8 };
+enum { EG_MAX_LOOPS = EGRAPH_MAX_RANK + 1, EG_MAX_LOOP_TENSORS = 16 };
 
 typedef struct eg_loop_nest {
   uint32_t rank;

@@ -32,6 +32,11 @@ static inline float floor_of(float x) { return floorf(x); }
 static inline float ceil_of(float x) { return ceilf(x); }
 static inline float sign_of(float x) { return x > 0 ? 1.0f : x < 0 ? -1.0f : x; }
 static inline float relu_of(float x) { return x < 0 ? 0.0f : x; }
+static inline float identity_of(float x) { return x; }
+static inline float neg_of(float x) { return -x; }
+static inline float square_of(float x) { return x * x; }
+static inline float sqrt_of(float x) { return sqrtf(x); }
+static inline float reciprocal_of(float x) { return 1.0f / x; }
 static inline float rsqrt_of(float x) { return 1.0f / sqrtf(x); }
 
 /// Computes (exp(r) - 1) / r for |r| <= ln(2) / 2.
@@ -133,6 +138,16 @@ static inline float gelu_of(float x) {
   X(FLOOR, floor_of)                                                                     \
   X(CEIL, ceil_of)                                                                       \
   X(SIGN, sign_of)                                                                       \
+  X(IDENTITY, identity_of)                                                               \
+  X(NEG, neg_of)                                                                         \
+  X(ABS, fabsf)                                                                          \
+  X(SQUARE, square_of)                                                                   \
+  X(SQRT, sqrt_of)                                                                       \
+  X(RECIPROCAL, reciprocal_of)                                                           \
+  X(SIN, sinf)                                                                           \
+  X(COS, cosf)                                                                           \
+  X(SINH, sinhf)                                                                         \
+  X(COSH, coshf)                                                                         \
   X(RELU, relu_of)                                                                       \
   X(EXP, exp_of)                                                                         \
   X(LOG, log_of)                                                                         \
@@ -423,8 +438,8 @@ eg_row_function eg_row_function_of(eg_op op) {
   return NULL;
 }
 
-// Arithmetic on two operands: x is the first one (in R... the second one). The other
-// operand has one element for each of x, or one for all.
+// Functions of two operands: x is the first one (in R... the second one). The other
+// operand has one element for each of x, or one for all. Truth is 0 and 1.
 #define EG_BINARY_LIST(X)                                                                \
   X(ADD, ADD, 0, a + b)                                                                  \
   X(SUB, SUB, 0, a - b)                                                                  \
@@ -433,7 +448,19 @@ eg_row_function eg_row_function_of(eg_op op) {
   X(RADD, ADD, 1, b + a)                                                                 \
   X(RSUB, SUB, 1, b - a)                                                                 \
   X(RMUL, MUL, 1, b *a)                                                                  \
-  X(RDIV, DIV, 1, b / a)
+  X(RDIV, DIV, 1, b / a)                                                                 \
+  X(MAX, MAX, 0, a > b || a != a ? a : b)                                                \
+  X(RMAX, MAX, 1, b > a || b != b ? b : a)                                               \
+  X(MIN, MIN, 0, a < b || a != a ? a : b)                                                \
+  X(RMIN, MIN, 1, b < a || b != b ? b : a)                                               \
+  X(GREATER, GREATER, 0, (float)(a > b))                                                 \
+  X(RGREATER, GREATER, 1, (float)(b > a))                                                \
+  X(LESS, LESS, 0, (float)(a < b))                                                       \
+  X(RLESS, LESS, 1, (float)(b < a))                                                      \
+  X(EQUAL, EQUAL, 0, (float)(a == b))                                                    \
+  X(REQUAL, EQUAL, 1, (float)(a == b))                                                   \
+  X(AND, AND, 0, a *b)                                                                   \
+  X(RAND, AND, 1, a *b)
 #define EG_EACH_ROW(id, formula, suffix)                                                 \
   static void id##_each_##suffix(const float *x, const float *operand, float *y,         \
                                  int64_t count) {                                        \
@@ -472,6 +499,65 @@ eg_row_function eg_binary_row_of(eg_op op, uint32_t place, bool is_one) {
   return NULL;
 }
 
+// Chooses by a condition; each of the two choices has one element for all, or for each.
+#define EG_CHOOSE_ROW(name, a, b, suffix)                                                \
+  static void name##_##suffix(const float *condition, const float *x, const float *y,    \
+                              float *to, int64_t count) {                                \
+    for (int64_t i = 0; i < count; i++)                                                  \
+      to[i] = condition[i] != 0 ? x[a] : y[b];                                           \
+  }
+EG_FOR_TARGETS(EG_CHOOSE_ROW, choose_one_one, 0, 0)
+EG_FOR_TARGETS(EG_CHOOSE_ROW, choose_each_one, i, 0)
+EG_FOR_TARGETS(EG_CHOOSE_ROW, choose_one_each, 0, i)
+EG_FOR_TARGETS(EG_CHOOSE_ROW, choose_each_each, i, i)
+
+eg_choose_function eg_choose_row_of(bool x_is_one, bool y_is_one) {
+  static const eg_choose_function targets[2][2][3] = {
+      {EG_TARGETS(choose_each_each), EG_TARGETS(choose_each_one)},
+      {EG_TARGETS(choose_one_each), EG_TARGETS(choose_one_one)}};
+  return targets[x_is_one][y_is_one][row_target()];
+}
+
+// Numbers of a row: the sum is computed in float64; the largest and the least are NaN
+// where an element is.
+#define EG_SUM_ROW(name, suffix)                                                         \
+  static void name##_##suffix(const float *x, const float *operand, float *y,            \
+                              int64_t count) {                                           \
+    double sum = 0;                                                                      \
+    _Pragma("omp simd reduction(+ : sum)") for (int64_t i = 0; i < count; i++) sum +=    \
+        (double)x[i];                                                                    \
+    *y = (float)(sum * (double)*operand);                                                \
+  }
+#define EG_LARGEST_ROW(name, sign, suffix)                                               \
+  static void name##_##suffix(const float *x, const float *operand, float *y,            \
+                              int64_t count) {                                           \
+    float most = -INFINITY, spoilt = 0;                                                  \
+    (void)operand;                                                                       \
+    _Pragma("omp simd reduction(max : most, spoilt)") for (int64_t i = 0; i < count;     \
+                                                           i++) {                        \
+      most = sign x[i] > most ? sign x[i] : most;                                        \
+      spoilt = x[i] != x[i] ? 1.0f : spoilt;                                             \
+    }                                                                                    \
+    *y = spoilt != 0 ? NAN : sign most;                                                  \
+  }
+EG_FOR_TARGETS(EG_SUM_ROW, sum_row)
+EG_FOR_TARGETS(EG_LARGEST_ROW, max_row, )
+EG_FOR_TARGETS(EG_LARGEST_ROW, min_row, -)
+
+eg_row eg_reduction_row_of(eg_op op, int64_t length) {
+  static const struct {
+    eg_op op;
+    eg_row_function targets[3];
+  } rows[] = {{EG_OP_REDUCE_SUM, EG_TARGETS(sum_row)},
+              {EG_OP_REDUCE_MEAN, EG_TARGETS(sum_row)},
+              {EG_OP_REDUCE_MAX, EG_TARGETS(max_row)},
+              {EG_OP_REDUCE_MIN, EG_TARGETS(min_row)}};
+  const float factor = op == EG_OP_REDUCE_MEAN ? 1.0f / (float)length : 1.0f;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (rows[i].op == op) return (eg_row){rows[i].targets[row_target()], {factor}};
+  return (eg_row){.function = NULL};
+}
+
 // Computes powers with one exponent. Those common in normalizations need no call of pow.
 #define EG_POW_ROW(name, suffix)                                                         \
   static void name##_##suffix(const float *x, const float *operand, float *y,            \
@@ -496,6 +582,10 @@ static const eg_row_function pow_rows[] = EG_TARGETS(pow);
 static void pow_each(const float *x, const float *operand, float *y, int64_t count) {
   for (int64_t i = 0; i < count; i++)
     y[i] = powf(x[i], operand[i]);
+}
+
+eg_row_function eg_pow_row_of(bool is_one) {
+  return is_one ? pow_rows[row_target()] : pow_each;
 }
 
 typedef struct row_payload {
@@ -595,7 +685,7 @@ egraph_status eg_cpu_pow(eg_cpu_builder *builder) {
   if (!is_one && !eg_type_same(&spec->inputs[0], exponent))
     return eg_cpu_refuse(builder, "no kernel for these operands");
   if (eg_cpu_may_overlay(builder, 0)) builder->overlay = 0;
-  eg_row row = {.function = is_one ? pow_rows[row_target()] : pow_each};
+  eg_row row = {.function = eg_pow_row_of(is_one)};
   eg_place places[] = {eg_place_result(0), eg_cpu_read(builder, 0),
                        eg_cpu_read(builder, 1)};
   return add_row_stage(builder, &row, count_floats(builder), places, 3);

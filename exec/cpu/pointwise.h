@@ -1,7 +1,8 @@
 // Pointwise functions as egraph's own vectorizable loops: functions that oneDNN lacks
-// (erf, floor, ceil, sign, softsign, pow), functions in which oneDNN turns NaN or
-// infinities into numbers (relu, exp, rsqrt, clip, hard-sigmoid), and functions where
-// oneDNN is slower (gelu). Arithmetic on two operands is here for chains (chain.h).
+// (erf, floor, ceil, sign, softsign, sin), functions in which oneDNN turns NaN or
+// infinities into numbers (relu, exp, rsqrt, clip, hard-sigmoid), functions where oneDNN
+// is slower (gelu), and simple ones (square, sqrt). Functions of two or three operands,
+// and reductions of rows, are here for chains (chain.h) and bodies (body.c).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_POINTWISE_H
 #define EG_EXEC_CPU_POINTWISE_H
@@ -25,10 +26,19 @@ typedef struct eg_row {
 eg_row eg_row_of(const eg_attrs *attrs);
 /// True when f(0) is 0: the channels that pad a blocked format must stay 0.
 bool eg_row_keeps_zero(const eg_row *row);
-/// Returns the loop of add, sub, mul or div for this processor, or NULL. x is operand
-/// number `place` of the operator (0 or 1). The loop's `operand` is the other one: one
-/// element for each of x, or (is_one) one for all.
+/// Returns the loop of arithmetic or a comparison for this processor, or NULL. x is
+/// operand number `place` of the operator (0 or 1). The loop's `operand` is the other
+/// one: one element for each of x, or (is_one) one for all.
 eg_row_function eg_binary_row_of(eg_op op, uint32_t place, bool is_one);
+/// Returns the loop of pow; is_one: all have the same exponent.
+eg_row_function eg_pow_row_of(bool is_one);
+/// A loop to[i] = condition[i] ? x[i] : y[i]; `to` may be any operand.
+typedef void (*eg_choose_function)(const float *condition, const float *x, const float *y,
+                                   float *to, int64_t count);
+/// Returns the loop; x_is_one: x has one element for all.
+eg_choose_function eg_choose_row_of(bool x_is_one, bool y_is_one);
+/// Returns a loop that reduces `length` elements to one; `function` NULL: there is none.
+eg_row eg_reduction_row_of(eg_op op, int64_t length);
 /// Returns a loop that computes softmax of rows of `length` elements, at most 2^24; the
 /// number of elements that it runs over must be a multiple of `length`.
 eg_row eg_softmax_row_of(int64_t length);

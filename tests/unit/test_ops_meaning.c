@@ -421,7 +421,8 @@ static eg_attr_kind kind_of_role(eg_attr_role role) {
   switch (role) {
   case EG_AR_NAME:
   case EG_AR_WORDS:
-  case EG_AR_EQUATION: return EG_ATTR_STRING;
+  case EG_AR_EQUATION:
+  case EG_AR_BODY: return EG_ATTR_STRING;
   case EG_AR_DTYPE: return EG_ATTR_DTYPE;
   case EG_AR_CHOICE:
   case EG_AR_ACT:
