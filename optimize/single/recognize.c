@@ -24,10 +24,14 @@ static const uint64_t MOST_WORK = 4000000000; // steps (base/work.h): some secon
 /// The operators that are found, and the nodes that they replace.
 static const struct {
   eg_op made, node;
-} found_at[] = {{EG_OP_ATTENTION, EG_OP_MATMUL},
-                {EG_OP_ATTENTION, EG_OP_TRANSPOSE},
-                {EG_OP_ROPE, EG_OP_ADD},
-                {EG_OP_ROPE, EG_OP_CONCAT}};
+} found_at[] = {{EG_OP_ATTENTION, EG_OP_MATMUL}, {EG_OP_ATTENTION, EG_OP_TRANSPOSE},
+                {EG_OP_ROPE, EG_OP_ADD},         {EG_OP_ROPE, EG_OP_CONCAT},
+                {EG_OP_LAYER_NORM, EG_OP_ADD},   {EG_OP_LAYER_NORM, EG_OP_MUL},
+                {EG_OP_LAYER_NORM, EG_OP_DIV},   {EG_OP_RMS_NORM, EG_OP_MUL},
+                {EG_OP_RMS_NORM, EG_OP_DIV},     {EG_OP_GELU, EG_OP_MUL},
+                {EG_OP_SILU, EG_OP_MUL},         {EG_OP_SILU, EG_OP_DIV},
+                {EG_OP_MISH, EG_OP_MUL},         {EG_OP_HARD_SWISH, EG_OP_MUL},
+                {EG_OP_HARD_SWISH, EG_OP_DIV}};
 
 static bool is_found(uint32_t op) {
   for (size_t i = 0; i < sizeof found_at / sizeof *found_at; i++)
@@ -44,9 +48,10 @@ static bool mentions_found(const eg_rule *rule) {
 /// True for a rule of few operators that changes the order of operands, turns a quotient
 /// by a number into a product, transposes or reshapes.
 static bool prepares(const eg_rule *rule) {
-  static const eg_op known[] = {EG_OP_ADD,     EG_OP_MUL,       EG_OP_DIV,
-                                EG_OP_FILL,    EG_OP_TRANSPOSE, EG_OP_MATMUL,
-                                EG_OP_RESHAPE, EG_OP_UNSQUEEZE};
+  static const eg_op known[] = {
+      EG_OP_ADD,    EG_OP_MUL,     EG_OP_DIV,       EG_OP_FILL, EG_OP_TRANSPOSE,
+      EG_OP_MATMUL, EG_OP_RESHAPE, EG_OP_UNSQUEEZE, EG_OP_POW,  EG_OP_SQUARE,
+      EG_OP_SQRT,   EG_OP_RSQRT,   EG_OP_RECIPROCAL};
   for (uint32_t t = 0; t < rule->term_count; t++) {
     bool is_known = rule->terms[t].is_var;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
