@@ -27,6 +27,17 @@ static const row_operator *find_row_operator(eg_op op) {
   return NULL;
 }
 
+bool eg_body_may_have(const eg_attrs *attrs) {
+  eg_op op = (eg_op)attrs->op;
+  uint16_t keepdims;
+  if (op == EG_OP_FUSED) return true;
+  if (op == EG_OP_FILL) return eg_attr_at(attrs, EG_A_FILL_SHAPE)->ints.len == 0;
+  if (eg_op_find_attr(op, "keepdims", &keepdims) && attrs->slots[keepdims].i == 0)
+    return false;
+  return (eg_op_info_of(op)->flags & EG_OPF_POINTWISE) != 0 ||
+         find_row_operator(op) != NULL;
+}
+
 // ---- reading --------------------------------------------------------------------------
 
 enum { MAX_DEPTH = 24, MAX_WORD = 48 };
@@ -99,25 +110,13 @@ static egraph_status add_step(reader *r, const eg_body_step *step, uint8_t *out_
   return EGRAPH_OK;
 }
 
-static bool is_scalar(const eg_attrs *attrs) {
-  return attrs->op == EG_OP_FILL && eg_attr_at(attrs, EG_A_FILL_SHAPE)->ints.len == 0;
-}
-
 /// Checks that a body may have the operator.
 static egraph_status check_step(const reader *r, const eg_attrs *attrs) {
-  const eg_op_info *info = eg_op_info_of((eg_op)attrs->op);
-  const row_operator *rows = find_row_operator((eg_op)attrs->op);
-  uint16_t keepdims;
-  if ((info->flags & EG_OPF_POINTWISE) == 0 && rows == NULL && !is_scalar(attrs))
-    return eg_typing_fail(&r->node,
-                          "its body has %s; a body has pointwise operators, scalars, "
-                          "reductions, softmax and normalizations",
-                          info->name);
-  if (rows != NULL && eg_op_find_attr((eg_op)attrs->op, "keepdims", &keepdims) &&
-      attrs->slots[keepdims].i == 0)
-    return eg_typing_fail(&r->node, "%s of its body drops dimensions; set keepdims 1",
-                          info->name);
-  return EGRAPH_OK;
+  if (eg_body_may_have(attrs) && attrs->op != EG_OP_FUSED) return EGRAPH_OK;
+  return eg_typing_fail(&r->node,
+                        "its body has %s; a body has pointwise operators, scalars, "
+                        "softmax, normalizations, and reductions with keepdims 1",
+                        eg_op_info_of((eg_op)attrs->op)->name);
 }
 
 static egraph_status type_step(reader *r, eg_body_step *step, uint8_t *out_value) {
@@ -291,6 +290,26 @@ egraph_status eg_body_read(eg_body *body, const eg_attrs *fused, const eg_type *
     if (!r.occurs[i])
       return eg_typing_fail(&r.node, "operand %u ('%c') is not in its body", i,
                             (char)('a' + i));
+  return find_space(&r);
+}
+
+egraph_status eg_body_of_node(eg_body *body, const eg_attrs *attrs,
+                              const eg_type *operands, uint32_t count) {
+  if (attrs->op == EG_OP_FUSED) return eg_body_read(body, attrs, operands, count);
+  assert(eg_body_may_have(attrs) && count <= EG_BODY_STEP_OPERANDS);
+  eg_body_step *step = &body->steps[0];
+  body->operands = operands;
+  body->operand_count = count;
+  body->count = 1;
+  *step = (eg_body_step){.attrs = *attrs, .count = count};
+  for (uint32_t i = 0; i < count; i++)
+    step->operands[i] = (uint8_t)i;
+  reader r = {.node = {.attrs = attrs,
+                       .info = eg_op_info_of((eg_op)attrs->op),
+                       .inputs = operands,
+                       .count = count},
+              .body = body};
+  EG_TRY(eg_op_infer(attrs, operands, count, &step->type));
   return find_space(&r);
 }
 

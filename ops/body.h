@@ -49,6 +49,12 @@ typedef struct eg_body {
 /// the body. Allocates nothing. Fails with EGRAPH_E_TYPE.
 egraph_status eg_body_read(eg_body *body, const eg_attrs *fused, const eg_type *operands,
                            uint32_t count);
+/// Describes any node that a body may have as a body; a node that is not fused is a body
+/// of one operator. As eg_body_read.
+egraph_status eg_body_of_node(eg_body *body, const eg_attrs *attrs,
+                              const eg_type *operands, uint32_t count);
+/// True for attributes of a fused node, or of a node that may be a step of a body.
+bool eg_body_may_have(const eg_attrs *attrs);
 /// Returns the type of a value.
 static inline const eg_type *eg_body_type(const eg_body *body, uint32_t value) {
   return value < body->operand_count ? &body->operands[value]

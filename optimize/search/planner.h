@@ -24,6 +24,7 @@ typedef struct eg_plan_context {
   const eg_machine *machine;
   eg_cost_model *costs;                    // profile of the machine's device, or NULL
   bool plain_only;                         // no memory formats except plain
+  bool has_groups;                         // operators as one kernel are choices
   const eg_rules *rules;                   // NULL: the graph as it is
   const eg_saturation_options *saturation; // NULL: defaults
 } eg_plan_context;

@@ -9,6 +9,7 @@
 #include "base/owner.h"
 #include "optimize/search/budget.h"
 #include "optimize/search/plan_folded.h"
+#include "optimize/space/groups.h"
 #include "optimize/space/layout_graph.h"
 
 void eg_planning_judge(eg_planning *planning) {
@@ -75,6 +76,33 @@ egraph_status eg_planning_mix(eg_planning *out, egraph_allocator alloc,
   return EGRAPH_OK;
 }
 
+// ---- rules and groups -------------------------------------------------------------
+
+static egraph_status seal(eg_tensor_egraph *egraph, const uint32_t *values,
+                          uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    EG_TRY(eg_tensor_egraph_seal(
+        egraph, eg_tensor_egraph_value_class(egraph, (eg_value){values[i]})));
+  return EGRAPH_OK;
+}
+
+/// Seals the values through which rules do not match; rebuilds the e-graph.
+static egraph_status seal_all(eg_tensor_egraph *egraph, const eg_step_info *info) {
+  for (uint32_t i = 0; i < info->carried_count; i++)
+    if (info->carried[i].is_sum)
+      EG_TRY(eg_tensor_egraph_seal(
+          egraph, eg_tensor_egraph_root(egraph, info->carried[i].output)));
+  EG_TRY(seal(egraph, info->sealed, info->sealed_count));
+  EG_TRY(seal(egraph, info->fixed, info->fixed_count));
+  return eg_engine_rebuild(eg_tensor_egraph_engine(egraph));
+}
+
+// Groups of the given graph are there before the rules, so that a plan that was found
+// without rules is among the choices with them.
+static egraph_status add_groups(eg_tensor_egraph *egraph, const eg_planner_input *input) {
+  return input->context->has_groups ? eg_groups_add(egraph, input->info) : EGRAPH_OK;
+}
+
 egraph_status eg_planning_saturate(eg_planning *out, egraph_allocator alloc,
                                    const eg_planner_input *input,
                                    const eg_step_info *info,
@@ -83,7 +111,8 @@ egraph_status eg_planning_saturate(eg_planning *out, egraph_allocator alloc,
   const eg_saturation_options defaults = EG_SATURATION_OPTIONS_DEFAULT;
   EG_TRY(eg_tensor_egraph_create(&alloc, input->graph, out_egraph));
   eg_engine *engine = eg_tensor_egraph_engine(*out_egraph);
-  EG_TRY(eg_engine_rebuild(engine));
+  EG_TRY(seal_all(*out_egraph, info));
+  EG_TRY(add_groups(*out_egraph, input));
   *out_given_nodes = eg_engine_node_count(engine);
   out->stop = EG_STOP_SATURATED;
   const eg_rules *rules = eg_planner_rules(input);
@@ -95,19 +124,10 @@ egraph_status eg_planning_saturate(eg_planning *out, egraph_allocator alloc,
     out->stop = report.stop;
     out->iterations = report.iterations;
     EG_TRY(status);
+    EG_TRY(add_groups(*out_egraph, input));
   }
   out->nodes = eg_engine_node_count(engine);
   out->classes = eg_engine_class_count(engine);
-  return EGRAPH_OK;
-}
-
-// ---- rules ------------------------------------------------------------------------
-
-static egraph_status seal(eg_tensor_egraph *egraph, const uint32_t *values,
-                          uint32_t count) {
-  for (uint32_t i = 0; i < count; i++)
-    EG_TRY(eg_tensor_egraph_seal(
-        egraph, eg_tensor_egraph_value_class(egraph, (eg_value){values[i]})));
   return EGRAPH_OK;
 }
 
@@ -116,12 +136,6 @@ egraph_status eg_plan_apply_rules(eg_tensor_egraph *egraph, const eg_step_info *
                                   const eg_saturation_options *options,
                                   eg_saturation_report *out_report) {
   *out_report = (eg_saturation_report){.alloc = eg_tensor_egraph_allocator(egraph)};
-  for (uint32_t i = 0; i < info->carried_count; i++)
-    if (info->carried[i].is_sum)
-      EG_TRY(eg_tensor_egraph_seal(
-          egraph, eg_tensor_egraph_root(egraph, info->carried[i].output)));
-  EG_TRY(seal(egraph, info->sealed, info->sealed_count));
-  EG_TRY(seal(egraph, info->fixed, info->fixed_count));
-  EG_TRY(eg_engine_rebuild(eg_tensor_egraph_engine(egraph)));
+  EG_TRY(seal_all(egraph, info));
   return eg_saturate(egraph, rules, options, out_report);
 }

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/model/plan_emit.h"
 #include "optimize/search/planner.h"
+#include "optimize/space/groups.h"
 #include "rewrites/lab/rule_checks.h"
 #include "tests/plan_brute.h"
 #include "tests/plan_equal_terms.h"
@@ -160,21 +161,33 @@ static uint32_t apply(plan_case *c, eg_rules *rules) {
   return made;
 }
 
+/// Adds groups, as far as the exhaustive search has room; returns their number.
+static uint32_t group(plan_case *c) {
+  eg_engine *engine = eg_tensor_egraph_engine(c->egraph);
+  uint32_t before = eg_engine_node_count(engine);
+  assert_ok(eg_engine_rebuild(engine));
+  assert_ok(eg_groups_add(c->egraph, &c->info));
+  return eg_engine_node_count(engine) - before;
+}
+
 /// `rules` may be NULL.
 static void try_rounds(uint64_t seed, size_t rounds, const case_limits *limits,
                        bool has_equal, eg_rules *rules) {
   static trial t;
-  uint32_t made = 0;
+  uint32_t made = 0, grouped = 0;
   t.given_up = t.formatted = t.ahead = 0;
   for (t.round = 0; t.round < rounds; t.round++) {
     plan_case_init(&t.c, eg_hash_combine(seed, t.round), limits);
     if (has_equal) case_draw_equal(&t.c);
     if (rules != NULL) made += apply(&t.c, rules);
+    if (rules == NULL && t.round % 2 == 1) grouped += group(&t.c);
     try_case(&t);
     plan_case_deinit(&t.c);
   }
   print_message("%u nodes made by rules\n", made);
   assert_true(rules == NULL || made > rounds);
+  print_message("%u groups\n", grouped);
+  assert_true(rules != NULL || limits->formats != 0 || rounds < 60 || grouped != 0);
   print_message("%zu of %zu searches given up\n", t.given_up, 2 * rounds);
   assert_true(t.given_up * 50 <= rounds);
   print_message("%zu plans with memory formats\n", t.formatted);

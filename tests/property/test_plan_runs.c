@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "optimize/model/plan_emit.h"
 #include "optimize/search/planner.h"
+#include "optimize/space/groups.h"
 #include "optimize/space/step_info.h"
 #include "pcg/plan/plan_cost.h"
 #include "rewrites/lab/rule_checks.h"
@@ -210,6 +211,7 @@ static void run_case(const model *m, const char *mesh_text, const prices *price,
   assert_ok(eg_tensor_egraph_create(NULL, p.training.graph, &egraph));
   assert_ok(eg_engine_rebuild(eg_tensor_egraph_engine(egraph)));
   if (rules != NULL) apply(egraph, &info.info, rules);
+  assert_ok(eg_groups_add(egraph, &info.info));
   prices mine = *price;
   eg_plan_costs costs = {.self = &mine,
                          .node = price_node,

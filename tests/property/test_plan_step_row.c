@@ -5,6 +5,7 @@
 #include "optimize/search/plan_forbid.h"
 #include "optimize/search/plan_step_row.h"
 #include "optimize/search/planner.h"
+#include "optimize/space/groups.h"
 #include "pcg/plan/plan_cost.h"
 #include "rewrites/lab/rule_checks.h"
 #include "tests/plan_cases.h"
@@ -144,6 +145,7 @@ static void add_variants(trial *t) {
   options.node_limit = ENODES;
   assert_ok(eg_plan_apply_rules(t->c.egraph, &t->c.info, t->rules, &options, &report));
   eg_saturation_report_deinit(&report);
+  assert_ok(eg_groups_add(t->c.egraph, &t->c.info));
 }
 
 /// True when a value leaves the step as an input or weight of the next step, or enters

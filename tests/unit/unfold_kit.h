@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "optimize/fold/unfold.h"
 #include "optimize/search/planner.h"
+#include "optimize/space/groups.h"
 #include "optimize/space/step_info.h"
 #include "pcg/plan/plan_cost.h"
 #include "tests/unit/plan_models.h"
@@ -134,6 +135,7 @@ static inline void apply_rules(unfold_case *c, eg_tensor_egraph *egraph) {
   options.iteration_limit = 3;
   assert_ok(eg_plan_apply_rules(egraph, &c->info.info, c->rules, &options, &report));
   eg_saturation_report_deinit(&report);
+  assert_ok(eg_groups_add(egraph, &c->info.info));
 }
 
 static inline void count_rewritten(unfold_case *c, const eg_plan_model *model,

@@ -1,0 +1,28 @@
+// Groups: operators that run as one kernel (ops/body.h), as further choices of an
+// e-graph.
+//
+//   class 7: mul(3, 5)      class 5: silu(2)
+//   gets      class 7: fused "(mul a (silu b))" (3, 2)
+//
+// A group is a node of the class of its last operator; its operands are the classes that
+// enter it. What is inside is neither written nor kept. Whoever else needs an inner value
+// chooses that class as well, so the operator is computed again where this is cheaper.
+// Extraction, layouts, bounds and certificates need no rule for groups.
+// SPDX-License-Identifier: Apache-2.0
+#ifndef EG_OPTIMIZE_SPACE_GROUPS_H
+#define EG_OPTIMIZE_SPACE_GROUPS_H
+
+#include "optimize/space/step_info.h"
+#include "rewrites/saturation/tensor_egraph.h"
+
+/// Adds groups of pointwise operators, scalars and operators of rows: for each class one
+/// in which values without another reader are inside, and one in which also values of
+/// several readers are that may cost less bytes if all readers do so. Of the nodes of an
+/// inner class the one with the fewest bytes of operands is inside. Nothing inside is
+/// sealed, a result of the step, or of another block of a folded step than the group. So
+/// not all groups are choices, and a bound holds for those that are. `info`: of the step;
+/// NULL: unknown. The e-graph must be rebuilt, and is rebuilt afterwards. Cost: linear in
+/// the e-nodes, but for the operators inside. Fails with EGRAPH_E_MEMORY.
+egraph_status eg_groups_add(eg_tensor_egraph *egraph, const eg_step_info *info);
+
+#endif
