@@ -1,6 +1,7 @@
 // Transposed convolutions, and gradients of a convolution's weights.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cpu/families.h"
+#include "exec/cpu/image_conv.h"
 
 // ---- transposed convolutions --------------------------------------------------------
 
@@ -177,6 +178,7 @@ static egraph_status add_gradient(eg_cpu_builder *builder, const gradient_plan *
 egraph_status eg_cpu_conv_grad_weight(eg_cpu_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   uint32_t spatial = spec->inputs[OPERAND_X].rank - 2;
+  if (eg_depthwise_grad_fits(spec)) return eg_cpu_add_depthwise_grad(builder);
   if (spatial > 3) return eg_cpu_refuse(builder, "oneDNN has 1 to 3 spatial dimensions");
   gradient_plan plan;
   dnnl_primitive_desc_t primitive = NULL;

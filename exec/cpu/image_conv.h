@@ -1,5 +1,6 @@
-// Convolutions of images on egraph's kernels, with channels in blocks of 8 in memory: by
-// Winograd's algorithm (winograd.c), and in groups (grouped.c).
+// Convolutions of images on egraph's kernels: by Winograd's algorithm (winograd.c) and in
+// groups (grouped.c), both with channels in blocks of 8 in memory; gradients of depthwise
+// weights (depthwise_grad.c).
 // SPDX-License-Identifier: Apache-2.0
 #ifndef EG_EXEC_CPU_IMAGE_CONV_H
 #define EG_EXEC_CPU_IMAGE_CONV_H
@@ -57,5 +58,25 @@ bool eg_grouped_fits(const eg_image_conv *conv);
 /// memory of the result.
 egraph_status eg_cpu_add_grouped(eg_cpu_builder *builder, const eg_image_conv *conv,
                                  const uint32_t operands[4]);
+
+// ---- gradients of depthwise weights ---------------------------------------------------
+
+// Computes the gradient of a depthwise convolution's weights, one channel per group, in
+// all memory formats. The processor must have AVX2. oneDNN's kernel takes 15 to 28 times
+// as long for 7x7.
+//
+// A band of rows is copied, a vector of channels in each pixel; x gets its padding:
+//
+//   x, d        ->  a band of x with padding, a band of d   (channels in vectors)
+//   both bands  ->  sums [line, tap]                        (tiles.h: a line in
+//   registers) all bands   ->  w [channel, line, tap]
+//
+// The bands of a vector of channels are divided into chunks, which threads compute. Sums
+// of chunks are added in their order; chunks depend on sizes only, not on threads.
+
+/// True when egraph's kernel computes this node's gradient.
+bool eg_depthwise_grad_fits(const eg_node_spec *spec);
+/// Appends the gradient of builder->spec.
+egraph_status eg_cpu_add_depthwise_grad(eg_cpu_builder *builder);
 
 #endif

@@ -75,6 +75,25 @@ typedef struct eg_pixels {
 
 typedef void (*eg_pixels_function)(const eg_pixels *t);
 
+enum { EG_MOST_TAPS = 8 };
+
+/// A line of neighbouring taps in the gradient of a depthwise convolution's weights, for
+/// a vector of channels: sums[tap] += x[pixel, tap] d[pixel], over rows of pixels. Sums
+/// and pixels of d are contiguous vectors.
+typedef struct eg_taps {
+  const float *x, *d;
+  float *sums;
+  int64_t rows, pixels;
+  int64_t x_row, x_pixel, x_tap, d_row; // steps from one to the next
+} eg_taps;
+
+typedef void (*eg_taps_function)(const eg_taps *t);
+
+/// Copies `count` vectors, `step` apart, of which only the first `width` elements are
+/// read; the others become 0.
+typedef void (*eg_gather)(const float *from, int64_t step, int64_t width, int64_t count,
+                          float *to);
+
 /// Copies the transpose of a matrix; `from_row` and `to_row` are steps between rows.
 typedef void (*eg_turn)(const float *from, int64_t rows, int64_t columns,
                         int64_t from_row, float *to, int64_t to_row);
@@ -114,6 +133,8 @@ typedef struct eg_tile_set {
   eg_row_weigh row_weigh;
   eg_patch_in patch_in;
   eg_patch_out patch_out;
+  eg_gather gather;
+  eg_taps_function taps[EG_MOST_TAPS];                       // [taps - 1]
   eg_pixels_function pixels[EG_MOST_STRIDE][EG_MOST_PIXELS]; // [stride - 1][pixels - 1]
 } eg_tile_set;
 
