@@ -558,23 +558,33 @@ eg_row eg_reduction_row_of(eg_op op, int64_t length) {
   return (eg_row){.function = NULL};
 }
 
-// Computes powers with one exponent. Those common in normalizations need no call of pow.
+/// Computes pow(x, 0.5), which unlike the root of -0 and of -infinity is +0 and infinity.
+static inline float root_of(float x) {
+  return x == -INFINITY ? INFINITY : sqrtf(x + 0.0f);
+}
+
+// Exponents that need no call of pow: those common in normalizations and activations, and
+// those of the gradients of these powers.
+#define EG_POWER_LIST(X)                                                                 \
+  X(2.0f, x[i] * x[i])                                                                   \
+  X(1.0f, x[i])                                                                          \
+  X(3.0f, x[i] * x[i] * x[i])                                                            \
+  X(-1.0f, 1.0f / x[i])                                                                  \
+  X(0.5f, root_of(x[i]))                                                                 \
+  X(-0.5f, 1.0f / root_of(x[i]))
+#define EG_POWER_LOOP(exponent, formula)                                                 \
+  if (e == exponent) {                                                                   \
+    for (int64_t i = 0; i < count; i++)                                                  \
+      y[i] = formula;                                                                    \
+    return;                                                                              \
+  }
 #define EG_POW_ROW(name, suffix)                                                         \
   static void name##_##suffix(const float *x, const float *operand, float *y,            \
                               int64_t count) {                                           \
-    float e = *operand;                                                                  \
-    if (e == 2.0f)                                                                       \
-      for (int64_t i = 0; i < count; i++)                                                \
-        y[i] = x[i] * x[i];                                                              \
-    else if (e == 3.0f)                                                                  \
-      for (int64_t i = 0; i < count; i++)                                                \
-        y[i] = x[i] * x[i] * x[i];                                                       \
-    else if (e == -1.0f)                                                                 \
-      for (int64_t i = 0; i < count; i++)                                                \
-        y[i] = 1.0f / x[i];                                                              \
-    else                                                                                 \
-      for (int64_t i = 0; i < count; i++)                                                \
-        y[i] = powf(x[i], e);                                                            \
+    const float e = *operand;                                                            \
+    EG_POWER_LIST(EG_POWER_LOOP)                                                         \
+    for (int64_t i = 0; i < count; i++)                                                  \
+      y[i] = powf(x[i], e);                                                              \
   }
 EG_FOR_TARGETS(EG_POW_ROW, pow)
 static const eg_row_function pow_rows[] = EG_TARGETS(pow);
@@ -591,6 +601,7 @@ eg_row_function eg_pow_row_of(bool is_one) {
 typedef struct row_payload {
   eg_row row;
   int64_t count;
+  bool is_pair; // the function's second operand has an element for each of the first
   uint32_t threads;
 } row_payload;
 
@@ -598,7 +609,7 @@ enum { PART = 8192, LINE = 16 }; // elements of a part; of a cache line
 
 typedef struct shared_row {
   const row_payload *payload;
-  const float *x;
+  const float *x, *operand;
   float *y;
 } shared_row;
 
@@ -607,30 +618,34 @@ static void run_row_lines(const void *user, int64_t begin, int64_t end) {
   const shared_row *s = user;
   const row_payload *p = s->payload;
   int64_t at = begin * LINE, until = end * LINE < p->count ? end * LINE : p->count;
-  p->row.function(s->x + at, p->row.parameters, s->y + at, until - at);
+  const float *operand = p->is_pair ? s->operand + at : s->operand;
+  p->row.function(s->x + at, operand, s->y + at, until - at);
+}
+
+static egraph_status share_row(const row_payload *p, const shared_row *shared) {
+  int64_t lines = (p->count + LINE - 1) / LINE;
+  eg_parts_each(lines, eg_parts_size(lines, PART / LINE, p->threads), p->threads,
+                run_row_lines, shared);
+  return EGRAPH_OK;
 }
 
 // Runs a loop; addresses: result, operand, and the function's operand unless it is known.
 static egraph_status run_row(const void *payload, void *const *addresses) {
   const row_payload *p = payload;
-  int64_t lines = (p->count + LINE - 1) / LINE;
-  const shared_row shared = {.payload = p, .x = addresses[1], .y = addresses[0]};
-  eg_parts_each(lines, eg_parts_size(lines, PART / LINE, p->threads), p->threads,
-                run_row_lines, &shared);
-  return EGRAPH_OK;
+  return share_row(p, &(shared_row){p, addresses[1], p->row.parameters, addresses[0]});
 }
 static egraph_status run_row_of_two(const void *payload, void *const *addresses) {
   const row_payload *p = payload;
-  p->row.function(addresses[1], addresses[2], addresses[0], p->count);
-  return EGRAPH_OK;
+  return share_row(p, &(shared_row){p, addresses[1], addresses[2], addresses[0]});
 }
 
 static egraph_status add_row_stage(eg_cpu_builder *builder, const eg_row *row,
-                                   int64_t count, const eg_place *places,
+                                   int64_t count, bool is_pair, const eg_place *places,
                                    uint32_t place_count) {
   row_payload *payload;
   EG_TRY(eg_arena_alloc(builder->arena, 1, sizeof *payload, &payload));
-  *payload = (row_payload){.row = *row, .count = count, .threads = eg_omp_threads()};
+  *payload = (row_payload){
+      .row = *row, .count = count, .is_pair = is_pair, .threads = eg_omp_threads()};
   if (builder->kernel == NULL) builder->kernel = "vector loop";
   return eg_cpu_add_function(builder, &builder->run,
                              place_count == 2 ? run_row : run_row_of_two, payload, places,
@@ -639,7 +654,7 @@ static egraph_status add_row_stage(eg_cpu_builder *builder, const eg_row *row,
 
 egraph_status eg_cpu_add_row(eg_cpu_builder *builder, const eg_row *row, int64_t count,
                              eg_place from, eg_place to) {
-  return add_row_stage(builder, row, count, (eg_place[]){to, from}, 2);
+  return add_row_stage(builder, row, count, false, (eg_place[]){to, from}, 2);
 }
 
 static int64_t count_floats(const eg_cpu_builder *builder) {
@@ -688,5 +703,5 @@ egraph_status eg_cpu_pow(eg_cpu_builder *builder) {
   eg_row row = {.function = eg_pow_row_of(is_one)};
   eg_place places[] = {eg_place_result(0), eg_cpu_read(builder, 0),
                        eg_cpu_read(builder, 1)};
-  return add_row_stage(builder, &row, count_floats(builder), places, 3);
+  return add_row_stage(builder, &row, count_floats(builder), !is_one, places, 3);
 }

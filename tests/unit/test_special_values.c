@@ -159,6 +159,23 @@ static void operators_of_two_operands(void **state) {
   assert_int_equal(found, 0);
 }
 
+// Exponents with a loop of their own, and two without.
+static void powers_with_one_exponent(void **state) {
+  (void)state;
+  static const char *const exponents[] = {"2.0", "1.0",  "3.0", "-1.0",
+                                          "0.5", "-0.5", "0.0", "1.5"};
+  uint32_t found = 0;
+  char text[256];
+  for (size_t i = 0; i < sizeof exponents / sizeof *exponents; i++) {
+    (void)snprintf(text, sizeof text,
+                   "(egraph-graph 1)\n(input x \"float32[8,64]\")\n(let e (fill :dtype "
+                   "float32 :shape [] :value %s))\n(let y (pow x e))\n(output y)\n",
+                   exponents[i]);
+    found += differences(exponents[i], text);
+  }
+  assert_int_equal(found, 0);
+}
+
 static void windows(void **state) {
   (void)state;
   static const char *const terms[] = {
@@ -221,6 +238,7 @@ int main(void) {
       cmocka_unit_test(operators_of_one_operand),
       cmocka_unit_test(logarithms_are_the_closest_floats_at_powers_of_two),
       cmocka_unit_test(operators_of_two_operands),
+      cmocka_unit_test(powers_with_one_exponent),
       cmocka_unit_test(windows),
       cmocka_unit_test(fused_activations),
   };
