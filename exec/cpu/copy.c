@@ -161,6 +161,8 @@ egraph_status eg_cpu_add_copy(eg_cpu_builder *builder, const eg_loop_nest *nest,
                               egraph_dtype dtype, eg_place from, eg_place to) {
   eg_loop_nest merged = *nest;
   eg_loop_nest_merge(&merged, 2);
+  if (dtype == EGRAPH_FLOAT32 && eg_turn_fits(&merged))
+    return eg_cpu_add_turn(builder, &merged, from, to);
   if (suits_reorder(&merged, dtype)) {
     const_dnnl_memory_desc_t to_desc, from_desc;
     EG_TRY(eg_dnnl_desc_strided(&builder->descs, merged.rank, merged.dims,

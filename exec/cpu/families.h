@@ -59,9 +59,14 @@ egraph_status eg_cpu_eltwise(eg_cpu_builder *builder);
 
 /// Appends the copy from[strides 1] -> to[strides 0] over the nest, which is merged here.
 /// Rows that are contiguous on both sides are copied with memcpy; a float32 permutation
-/// without long rows becomes a reorder of oneDNN.
+/// without long rows becomes transpositions of matrices, or a reorder of oneDNN.
 egraph_status eg_cpu_add_copy(eg_cpu_builder *builder, const eg_loop_nest *nest,
                               egraph_dtype dtype, eg_place from, eg_place to);
+/// True when the copy over a merged nest of float32 transposes matrices (turn.c).
+bool eg_turn_fits(const eg_loop_nest *nest);
+/// Appends such a copy.
+egraph_status eg_cpu_add_turn(eg_cpu_builder *builder, const eg_loop_nest *nest,
+                              eg_place from, eg_place to);
 /// Fills the dimensions of a convolution's weights in oneDNN's order: [group,] out, in,
 /// kernel. Returns the rank.
 uint32_t eg_cpu_weight_dims(const eg_type *w, int64_t group, int64_t *dims);

@@ -94,6 +94,8 @@ typedef void (*eg_taps_function)(const eg_taps *t);
 typedef void (*eg_gather)(const float *from, int64_t step, int64_t width, int64_t count,
                           float *to);
 
+enum { EG_TURNED = 16 }; // rows of a matrix that are transposed together
+
 /// Copies the transpose of a matrix; `from_row` and `to_row` are steps between rows.
 typedef void (*eg_turn)(const float *from, int64_t rows, int64_t columns,
                         int64_t from_row, float *to, int64_t to_row);
@@ -125,6 +127,7 @@ typedef struct eg_tile_set {
   int64_t heights[EG_TILE_WIDEST]; // [w - 1]: rows of the highest tile of w vectors
   eg_tile_function tiles[EG_TILE_WIDEST][EG_TILE_MOST_ROWS];
   eg_turn turn;
+  eg_turn turn_past_caches; // writes to memory without reading it into caches first
   eg_row_most row_most;
   eg_row_exp row_exp;
   eg_row_scale row_scale;
