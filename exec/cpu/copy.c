@@ -31,11 +31,24 @@ static void copy_bytes(char *to, const char *from, size_t bytes) {
     memcpy(to + at, from + at, WORD);
 }
 
+/// Repeats an element of 4 bytes.
+static void repeat_word(char *to, const char *from, int64_t count) {
+  uint32_t word;
+  memcpy(&word, from, sizeof word);
+  for (int64_t i = 0; i < count; i++)
+    memcpy(to + i * (int64_t)sizeof word, &word, sizeof word);
+}
+
 static void copy_elements(const copy_payload *p, char *to, const char *from,
                           int64_t count) {
   size_t element = p->element;
   if (p->to_stride == (int64_t)element && p->from_stride == (int64_t)element) {
     copy_bytes(to, from, (size_t)count * element);
+    return;
+  }
+  if (element == sizeof(uint32_t) && p->to_stride == (int64_t)element &&
+      p->from_stride == 0) {
+    repeat_word(to, from, count);
     return;
   }
   if (element == sizeof(uint32_t)) { // the common case, with a size the compiler knows
