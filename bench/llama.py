@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes Llama 3 as a graph: bench/llama.py 8b|70b [--layers N] [--batch N] [--tokens N] > llama.egraph
+"""Writes Llama 3 or 2 as a graph: bench/llama.py 8b|70b|2-7b|... [--layers N] [--batch N] [--tokens N] > llama.egraph
 
 The whole decoder: embedding, RMS norms, rotated positions, grouped heads under a causal mask, gated layers and the
 head over the vocabulary. Tables of cosines and sines are inputs, so that they are not trained."""
 import argparse
 
-VOCABULARY, HEAD = 128256, 128
-SIZES = {"8b": dict(layers=32, width=4096, heads=32, groups=8, hidden=14336),
-         "70b": dict(layers=80, width=8192, heads=64, groups=8, hidden=28672)}
+HEAD = 128
+SIZES = {"8b": dict(layers=32, width=4096, heads=32, groups=8, hidden=14336, words=128256),
+         "70b": dict(layers=80, width=8192, heads=64, groups=8, hidden=28672, words=128256),
+         "2-7b": dict(layers=32, width=4096, heads=32, groups=32, hidden=11008, words=32000),
+         "2-13b": dict(layers=40, width=5120, heads=40, groups=40, hidden=13824, words=32000),
+         "2-70b": dict(layers=80, width=8192, heads=64, groups=8, hidden=28672, words=32000)}
 
 
 def rotated(name, x, half):
@@ -61,23 +64,18 @@ def block(i, x, m, batch, tokens):
     yield f"(let r2_{i} (add r1_{i} f_{i}))"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("size", choices=SIZES)
-    parser.add_argument("--layers", type=int)
-    parser.add_argument("--batch", type=int, default=1)
-    parser.add_argument("--tokens", type=int, default=8192)
-    given = parser.parse_args()
-    m, batch, tokens = SIZES[given.size], given.batch, given.tokens
-    layers = given.layers or m["layers"]
+def graph(size, batch, tokens, layers=None):
+    """The text of the model for a batch of sequences of this many tokens."""
+    m = SIZES[size]
+    layers = layers or m["layers"]
     width, hidden, keys = m["width"], m["hidden"], m["groups"] * HEAD
     shapes = {"rms1": width, "rms2": width, "wq": f"{width},{m['heads'] * HEAD}", "wk": f"{width},{keys}",
               "wv": f"{width},{keys}", "wo": f"{m['heads'] * HEAD},{width}", "wg": f"{width},{hidden}",
               "wu": f"{width},{hidden}", "wd": f"{hidden},{width}"}
     lines = ["(egraph-graph 1)", f'(input tokens "int64[{batch},{tokens}]")',
              f'(input cos "float32[{tokens},{HEAD}]")', f'(input sin "float32[{tokens},{HEAD}]")',
-             f'(weight embedding "float32[{VOCABULARY},{width}]")', f'(weight rms "float32[{width}]")',
-             f'(weight head "float32[{width},{VOCABULARY}]")']
+             f'(weight embedding "float32[{m["words"]},{width}]")', f'(weight rms "float32[{width}]")',
+             f'(weight head "float32[{width},{m["words"]}]")']
     lines += [f'(weight {name}_{i} "float32[{shape}]")' for i in range(layers) for name, shape in shapes.items()]
     lines += [f"(let scale (fill :shape [] :value {HEAD ** -0.5!r}))", "(let never (fill :shape [] :value -inf))",
               f"(let ones (fill :dtype bool :shape [{tokens} {tokens}] :value 1.0))",
@@ -87,7 +85,17 @@ def main():
         lines += block(i, x, m, batch, tokens)
         x = f"r2_{i}"
     lines += [f"(let n (rms-normalization {x} rms))", "(let logits (matmul n head))", "(output logits)"]
-    print("\n".join(lines))
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("size", choices=SIZES)
+    parser.add_argument("--layers", type=int)
+    parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--tokens", type=int, default=8192)
+    given = parser.parse_args()
+    print(graph(given.size, given.batch, given.tokens, given.layers))
 
 
 if __name__ == "__main__":

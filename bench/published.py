@@ -1,36 +1,148 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Predicts published training steps: bench/published.py EGRAPH [--rows H100|A100|TEXT] [--sheet]
+"""Predicts published training steps: bench/published.py EGRAPH [--rows TEXT] [--sheet]
 
-Steps of MPT by llm-foundry (scripts/train/benchmarking/README.md of mosaicml/llm-foundry, without activation
-checkpointing): fully sharded (ZeRO-3), bfloat16, AdamW. Each is planned with that sharding, on a machine that prices
-by what its devices reach (--sheet: by data sheets), and simulated with exchanges beside computing. The seconds of
-products and of attention, whose kernels were others in 2023, are then scaled to fit every other row, and judged on
-the rows between."""
+Each step of ROWS is planned with the sharding that was measured, in 16 bits, on a machine that prices by what its
+devices reach (--sheet: by data sheets), and simulated with exchanges beside computing. Plans do not recompute
+activations: where a step did, the operators of the forward pass (and the exchanges of its tensor-parallel sums) are
+counted once more, or the share of them that was recomputed, and the predicted memory is that without recomputation. The
+seconds of products and of attention are then scaled to fit every other row of a kind of device, and judged on the rows
+between. Prints Markdown."""
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 
+import llama
 import mpt
+import nets
 
-# machine, GPUs, model, tokens of a sequence, sequences of a device in a micro-batch, micro-batches, tokens per second
+MACHINES = {  # the file of a machine, and the figures in which the measured machine differs from it
+    "H100": ("dgx-h100", {}),
+    "H100 2.4 TB/s": ("dgx-h100", {"(bandwidth 3.35e12)": "(bandwidth 2.4e12)"}),
+    "H100 800 Gbit/s a node": ("dgx-h100", {"(bandwidth 5e10)": "(bandwidth 1.25e10)"}),
+    "A100": ("dgx-a100", {}),
+    "A100 40 GB": ("dgx-a100", {"(bandwidth 2.039e12)": "(bandwidth 1.555e12)"}),
+    "A100 400 Gbit/s a node": ("dgx-a100", {"(bandwidth 2.5e10)": "(bandwidth 6.25e9)"}),
+    # float16 is planned as bfloat16, of the same size
+    "V100": ("p3-16xlarge", {"(float16 1.25e14)": "(float16 1.25e14) (bfloat16 1.25e14)",
+                             "product float16": "product float16 bfloat16",
+                             "convolution float16": "convolution float16 bfloat16"})}
+PRODUCTS = ("matmul", "gemm", "einsum", "conv", "conv-transpose", "conv-grad-weight")
+ATTENTION = ("attention", "attention-grad")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A measured step. A replica is one GPU, or the `tensor` GPUs that share each product."""
+    source: str
+    machine: str
+    gpus: int
+    model: str
+    tokens: int                # of a sequence; of a picture: 1
+    sequences: int             # of a replica in a micro-batch
+    micro_batches: int
+    published: float           # seconds of a step
+    sharding: str = "zero-3"   # of replicas
+    across: str = ""           # of replicas on different nodes, where that differs
+    tensor: int = 1
+    recomputed: float = 0.0    # share of the forward pass that runs twice
+    gib: float = 0.0           # published memory of a device
+
+    def batch(self):
+        """Sequences of all replicas in a micro-batch."""
+        return self.sequences * self.gpus // self.tensor
+
+
+def by_rate(rate, *row, **more):
+    """A row of which tokens (or pictures) per second of all GPUs were published."""
+    _, _, gpus, _, tokens, sequences, micro_batches = row
+    return Row(*row, gpus * sequences * micro_batches * tokens / rate, **more)
+
+
+def by_operations(rate, passes, *row, **more):
+    """A row of which operations per second and GPU were published, by the formula of Megatron-LM (Narayanan et al.
+    2021, equation 3; of 3 passes: num_floating_point_operations of its training.py)."""
+    _, _, gpus, model, tokens, sequences, micro_batches = row
+    layers, width, _, words, *_ = nets.NETS[model]
+    batch = sequences * micro_batches * gpus // more["tensor"]
+    work = 24 * batch * tokens * layers * width ** 2 * (
+        passes * (1 + tokens / (6 * width)) + 3 * words / (12 * layers * width))
+    return Row(*row, work / rate / gpus, **more)
+
+
 ROWS = [
-    ("dgx-h100", 8, "760m", 4096, 12, 2, 443674), ("dgx-h100", 16, "760m", 2048, 24, 1, 1096819),
-    ("dgx-h100", 8, "1b", 2048, 14, 1, 363645), ("dgx-h100", 16, "1b", 2048, 20, 1, 736596),
-    ("dgx-h100", 64, "1b", 2048, 20, 1, 2841754), ("dgx-h100", 8, "1b", 4096, 7, 4, 308282),
-    ("dgx-h100", 8, "1b", 16384, 2, 4, 157194), ("dgx-h100", 8, "3b", 1024, 20, 6, 216369),
-    ("dgx-h100", 8, "3b", 4096, 5, 6, 167712), ("dgx-h100", 8, "3b", 8192, 3, 6, 132626),
-    ("dgx-h100", 32, "3b", 2048, 6, 3, 736701), ("dgx-h100", 8, "7b", 2048, 6, 1, 85144),
-    ("dgx-h100", 8, "13b", 2048, 2, 1, 38336), ("dgx-h100", 64, "13b", 2048, 2, 1, 307209),
-    ("dgx-a100", 8, "350m", 2048, 32, 2, 470263), ("dgx-a100", 8, "760m", 2048, 24, 2, 259472),
-    ("dgx-a100", 8, "1b", 2048, 14, 4, 164109), ("dgx-a100", 8, "1b", 8192, 3, 4, 110516),
-    ("dgx-a100", 8, "3b", 1024, 20, 6, 92643), ("dgx-a100", 8, "3b", 4096, 5, 6, 75658),
-    ("dgx-a100", 8, "7b", 2048, 6, 2, 37130), ("dgx-a100", 8, "13b", 2048, 2, 3, 18097),
-]
-SCALED = (("matmul", "gemm", "einsum"), ("attention", "attention-grad"))
+    # mosaicml/llm-foundry 8c8dd48, scripts/train/benchmarking/README.md (2023): tokens per second; bfloat16, without
+    # activation checkpointing. Micro-batches and gradient accumulation are those of the table.
+    *(by_rate(rate, "llm-foundry", machine, gpus, f"mpt-{size}", tokens, sequences, micro_batches)
+      for machine, gpus, size, tokens, sequences, micro_batches, rate in (
+          ("H100", 8, "760m", 4096, 12, 2, 443674), ("H100", 16, "760m", 2048, 24, 1, 1096819),
+          ("H100", 8, "1b", 2048, 14, 1, 363645), ("H100", 16, "1b", 2048, 20, 1, 736596),
+          ("H100", 64, "1b", 2048, 20, 1, 2841754), ("H100", 8, "1b", 4096, 7, 4, 308282),
+          ("H100", 8, "1b", 16384, 2, 4, 157194), ("H100", 8, "3b", 1024, 20, 6, 216369),
+          ("H100", 8, "3b", 4096, 5, 6, 167712), ("H100", 8, "3b", 8192, 3, 6, 132626),
+          ("H100", 32, "3b", 2048, 6, 3, 736701), ("H100", 8, "7b", 2048, 6, 1, 85144),
+          ("H100", 128, "7b", 2048, 6, 1, 1340830), ("H100", 8, "13b", 2048, 2, 1, 38336),
+          ("H100", 64, "13b", 2048, 2, 1, 307209), ("A100", 8, "350m", 2048, 32, 2, 470263),
+          ("A100", 8, "760m", 2048, 24, 2, 259472), ("A100", 8, "1b", 2048, 14, 4, 164109),
+          ("A100", 8, "1b", 8192, 3, 4, 110516), ("A100", 8, "3b", 1024, 20, 6, 92643),
+          ("A100", 8, "3b", 4096, 5, 6, 75658), ("A100", 8, "7b", 2048, 6, 2, 37130),
+          ("A100", 8, "13b", 2048, 2, 3, 18097))),
+    by_rate(2998098, "llm-foundry", "H100", 128, "mpt-3b", 2048, 8, 1, sharding="zero-2"),
+    # pytorch/torchtitan 31a17bf, benchmarks/llama3_h100_202412_torchtitan.md (2024), tables 1 and 3: FSDP, bfloat16,
+    # torch.compile; H100s of 96 GB with 2.4 TB/s, limited to 500 W. Selective checkpointing by operator: every other
+    # product is recomputed, and all small operators; half of the pass is taken.
+    by_rate(8 * 6667, "torchtitan", "H100 2.4 TB/s", 8, "llama-8b", 8192, 2, 1, recomputed=0.5, gib=77.0),
+    by_rate(128 * 6514, "torchtitan", "H100 2.4 TB/s", 128, "llama-8b", 8192, 2, 1, recomputed=0.5, gib=62.0),
+    # pytorch/torchtitan 0413364, docs/performance.md (2024): FSDP on 64 A100; links between nodes are not described.
+    # Checkpointing of no layer, of every other layer, of all.
+    by_rate(64 * 2162, "torchtitan", "A100", 64, "llama-2-13b", 4096, 2, 1),
+    by_rate(64 * 1914, "torchtitan", "A100", 64, "llama-2-13b", 4096, 2, 1, recomputed=0.5),
+    by_rate(64 * 2904, "torchtitan", "A100", 64, "llama-8b", 8192, 1, 1, recomputed=0.5),
+    by_rate(64 * 353, "torchtitan", "A100", 64, "llama-2-70b", 4096, 2, 1, recomputed=1),
+    by_rate(64 * 331, "torchtitan", "A100", 64, "llama-70b", 8192, 1, 1, recomputed=1),
+    # foundation-model-stack/fms-fsdp 5a296af, README.md (2024): sharded in a node and copied across nodes (HSDP),
+    # torch.compile, no checkpointing. Links are taken to be those of a node.
+    by_rate(128 * 4550, "fms-fsdp", "A100 400 Gbit/s a node", 128, "llama-2-7b", 4096, 2, 1, across="data-parallel"),
+    by_rate(96 * 9600, "fms-fsdp", "H100 800 Gbit/s a node", 96, "llama-2-7b", 4096, 2, 1, across="data-parallel"),
+    # NVIDIA/Megatron-LM 5281919, images/tables.tex (2020): milliseconds; all layers checkpointed (their operations per
+    # second are those of 4 passes over 1,024 tokens and 51,200 words); dropout. DGX-A100 of 40 GB, DGX-2 (V100).
+    *(Row("Megatron-LM", machine, gpus, f"megatron-2020-{size}", 1024, batch, 1, seconds, "data-parallel",
+          tensor=tensor, recomputed=1) for machine, gpus, size, batch, tensor, seconds in (
+              ("A100 40 GB", 1, "1b", 16, 1, 1.076), ("A100 40 GB", 4, "4b", 16, 4, 1.162),
+              ("A100 40 GB", 8, "8b", 16, 8, 1.343), ("A100 40 GB", 1024, "8b", 16, 8, 1.380),
+              ("V100", 1, "1b", 8, 1, 1.121), ("V100", 8, "8b", 8, 8, 1.407))),
+    # NVIDIA/Megatron-LM 50a4b5f, images/cases_april2021.png (table 1 of Narayanan et al. 2021): operations per second
+    # of 4 passes. Heads are not in that picture (of 128 columns are taken), nor are micro-batches (4 sequences).
+    *(by_operations(rate * 1e12, 4, "Megatron-LM", "A100", gpus, f"megatron-2021-{size}", 2048, 4, micro_batches,
+                    sharding="data-parallel", tensor=tensor, recomputed=1)
+      for gpus, size, micro_batches, tensor, rate in ((32, "1.7b", 4, 1, 137), (64, "3.6b", 4, 2, 138),
+                                                      (128, "7.5b", 4, 4, 142), (256, "18b", 8, 8, 135))),
+    # NVIDIA/Megatron-LM f2e5db4, images/model_table.png (2024): operations per second of 3 passes, overlapped exchanges
+    # with a distributed optimizer. Micro-batches are not in that table (1 sequence is taken).
+    *(by_operations(rate * 1e12, 3, "Megatron-LM", "H100", gpus, f"megatron-2024-{size}", 4096, 1, 4, sharding="zero-1",
+                    tensor=tensor)
+      for gpus, size, tensor, rate in ((48, "1.7b", 1, 408.8), (96, "7.1b", 2, 465.9), (192, "16b", 4, 489.1),
+                                       (384, "32b", 8, 459.6))),
+    # karpathy/llm.c f1e2ace, scripts/run_gpt2_*.sh (2024): seconds of an iteration; bfloat16, no recomputation, cuDNN.
+    *(Row("llm.c", machine, 8, f"gpt2-{size}", 1024, sequences, micro_batches, seconds, "zero-1")
+      for machine, size, sequences, micro_batches, seconds in (
+          ("A100", "124m", 64, 1, 0.300), ("A100", "350m", 64, 1, 0.820), ("A100", "774m", 32, 2, 1.7),
+          ("H100", "1558m", 16, 8, 2.80))),
+    # NVIDIA/DeepLearningExamples 729963d, PyTorch/LanguageModeling/BERT/README.md (21.11): sequences per second; mixed
+    # precision, dropout, LAMB (pre-training). Pre-training with 512 tokens is left out: its sequences are shorter.
+    *(by_rate(tokens * rate, "NVIDIA examples", machine, gpus, model, tokens, sequences, micro_batches,
+              sharding="data-parallel") for machine, gpus, model, tokens, sequences, micro_batches, rate in (
+                  ("A100", 8, "bert", 128, 256, 32, 4591), ("A100", 64, "bert", 128, 256, 4, 35774),
+                  ("A100", 256, "bert", 128, 256, 1, 138294), ("A100", 8, "bert-squad", 384, 32, 1, 846.7),
+                  ("V100", 8, "bert", 128, 64, 64, 1746), ("V100", 8, "bert-squad", 384, 16, 1, 382))),
+    # The same, PyTorch/Classification/ConvNets/resnet50v1.5/README.md (21.03): pictures per second, 256 of a GPU.
+    *(by_rate(rate, "NVIDIA examples", machine, gpus, "resnet50", 1, 256, 1, sharding="data-parallel")
+      for machine, gpus, rate in (("A100", 1, 2470), ("A100", 8, 16621), ("V100", 1, 1200), ("V100", 8, 8322)))]
 
 
 def call(command):
@@ -38,6 +150,36 @@ def call(command):
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}: {done.stderr.strip()}")
     return done.stdout
+
+
+def axes_of(row):
+    """Axes of the mesh: name, size, role. A node has 8 GPUs; of fewer, the others idle."""
+    tensor = row.tensor if row.gpus >= 8 else row.gpus
+    rest = row.sharding if row.gpus >= 8 else "idle"
+    inner = [("gpu", 8, rest if tensor == 1 else "tensor")]
+    if tensor not in (1, 8):
+        inner = [("gpu-outer", 8 // tensor, rest), ("gpu-inner", tensor, "tensor")]
+    return ([("node", row.gpus // 8, row.across or row.sharding)] if row.gpus > 8 else []) + inner
+
+
+def write_machine(row, path):
+    """Writes the machine of a row with as much memory as any plan takes, so that no order of issue is excluded."""
+    base, changes = MACHINES[row.machine]
+    with open(os.path.join(os.path.dirname(__file__), "..", "machines", f"{base}.machine"), encoding="utf-8") as file:
+        text = re.sub(r"\(memory [^)]*\)", "(memory 1e13)", file.read())
+    for old, new in changes.items():
+        assert old in text, f"{base}.machine has no {old}"
+        text = text.replace(old, new)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def write_model(row, path):
+    family, _, size = row.model.partition("-")
+    write = {"mpt": mpt.graph, "llama": llama.graph}.get(family)
+    text = write(size, row.batch(), row.tokens) if write else nets.graph(row.model, row.batch(), row.tokens)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 def operators_of(plan):
@@ -50,44 +192,81 @@ def operators_of(plan):
     return found
 
 
-def seconds_of(plan, kinds):
-    operators, times = operators_of(plan), plan["micro_batches"]
-    return sum(step["seconds"] * (1 if step["phase"] == "update" else times)
-               for step in plan["steps"] if operators.get(step.get("node")) in kinds)
+@dataclass
+class Prediction:
+    """Seconds of a step, those of parts of it, and bytes at the peak."""
+    seconds: float
+    products: float
+    attention: float
+    waits: float    # for exchanges
+    reached: float  # share of computing that has a published curve
+    peak: int
+
+    def error(self, row, factors=(1.0, 1.0)):
+        """The predicted step over the published one, less 1, when products and attention take so many times as long."""
+        scaled = (factors[0] - 1) * self.products + (factors[1] - 1) * self.attention
+        return (self.seconds + scaled) / row.published - 1
 
 
-def predict(egraph, row, sheet, folder):
-    """Seconds of the step, those of products and of attention, and bytes at the peak."""
-    machine, gpus, model, tokens, per_device, micro_batches, _ = row
-    name = f"{machine}*{gpus // 8}" + ("" if sheet else ":reached")
-    graph, plan = os.path.join(folder, "mpt.egraph"), os.path.join(folder, "plan.json")
-    with open(graph, "w", encoding="utf-8") as file:
-        file.write(mpt.graph(model, per_device * gpus, tokens))
-    mesh = "gpu=8" if gpus == 8 else f"node={gpus // 8},gpu=8"
-    call([egraph, "plan", graph, "--machine", name, "--mesh", mesh, "--train", "adamw", "--loss",
-          "softmax-cross-entropy", "--bf16", "--baseline", "zero-3", "--memory", "1e13", "--micro-batches",
-          str(micro_batches), "-o", plan])
-    simulated = json.loads(call([egraph, "simulate", plan, "--machine", name, "--json"]))
-    with open(plan, encoding="utf-8") as file:
-        made = json.load(file)
-    return (simulated["seconds"], [seconds_of(made, kinds) for kinds in SCALED],
-            max(d["peak_bytes"] for d in simulated["devices"]))
+def parts_of(row, plan, simulated):
+    operators, sums = operators_of(plan), dict.fromkeys(("products", "attention", "forward", "reached", "all"), 0.0)
+    tensor_axes = [name for name, _, role in axes_of(row) if role == "tensor"]
+    for step in plan["steps"]:
+        seconds = step["seconds"] * (1 if step["phase"] == "update" else plan["micro_batches"])
+        again = row.recomputed * seconds if step["phase"] == "forward" else 0.0
+        if "node" in step:
+            operator = operators.get(step["node"])
+            part = "products" if operator in PRODUCTS else "attention" if operator in ATTENTION else None
+            if part:
+                sums[part] += seconds + again
+            sums["forward"] += again
+            sums["all"] += seconds
+            sums["reached"] += seconds if step.get("basis") == "reached" else 0.0
+        elif step.get("axis") in tensor_axes:
+            sums["forward"] += again
+    device = simulated["devices"][0]
+    busy = next(stream["busy"] for stream in device["streams"] if stream["name"] == "compute")
+    return Prediction(simulated["seconds"] + sums["forward"], sums["products"], sums["attention"],
+                      simulated["seconds"] - busy, sums["reached"] / sums["all"],
+                      max(d["peak_bytes"] for d in simulated["devices"]))
+
+
+def predict(egraph, row, sheet):
+    axes = axes_of(row)
+    with tempfile.TemporaryDirectory() as folder:
+        graph, plan, machine = (os.path.join(folder, name) for name in ("model.egraph", "plan.json", "the.machine"))
+        write_model(row, graph)
+        write_machine(row, machine)
+        machine += f"*{max(1, row.gpus // 8)}" + ("" if sheet else ":reached")
+        in_parts = row.model in nets.NETS and nets.NETS[row.model].parts
+        call([egraph, "plan", graph, "--machine", machine, "--bf16", "--micro-batches", str(row.micro_batches),
+              "--train", "momentum" if row.model == "resnet50" else "adamw", "--work", "4000", "-o", plan,
+              "--mesh", ",".join(f"{name}={size}" for name, size, _ in axes),
+              "--baseline", ",".join(f"{name}={role}" for name, _, role in axes),
+              *(["--disable", "attention"] if in_parts else [])])
+        simulated = json.loads(call([egraph, "simulate", plan, "--machine", machine, "--json"]))
+        with open(plan, encoding="utf-8") as file:
+            return parts_of(row, json.load(file), simulated)
 
 
 def mean(values):
     return sum(values) / len(values)
 
 
-def error(row, factors=(1.0, 1.0)):
-    """The predicted step over the published one, less 1."""
-    seconds, scaled, published = row
-    return (seconds + sum((f - 1) * part for f, part in zip(factors, scaled))) / published - 1
+def print_errors(name, results, fits=True):
+    """Prints mean errors, and those of the rows between when two factors fit every other row."""
+    def summary(rows, factors=(1.0, 1.0)):
+        errors = [abs(made.error(row, factors)) for row, made in rows]
+        return f"{100 * mean(errors):.1f} %, worst {100 * max(errors):.1f} %"
 
-
-def fit(rows):
-    """The factors of products and of attention with the least mean error on every other row."""
-    grid = [(0.7 + 0.02 * p, 0.6 + 0.05 * a) for p in range(70) for a in range(60)]
-    return min(grid, key=lambda f: mean([abs(error(row, f)) for row in rows[::2]]))
+    signed = 100 * mean([made.error(row) for row, made in results])
+    print(f"{name}: mean error of {len(results)} rows {summary(results)}, with signs {signed:+.1f} %")
+    if fits and len(results) >= 4:
+        grid = [(0.7 + 0.02 * p, 0.6 + 0.05 * a) for p in range(70) for a in range(60)]
+        factors = min(grid, key=lambda f: mean([abs(made.error(row, f)) for row, made in results[::2]]))
+        halves = (("fitted", results[::2]), ("judged", results[1::2]))
+        print(f"{name}: products {factors[0]:.2f} x, attention {factors[1]:.2f} x as long: "
+              + "; ".join(f"{word} {len(half)} rows {summary(half, factors)}" for word, half in halves))
 
 
 def main():
@@ -96,31 +275,33 @@ def main():
     parser.add_argument("--rows", default="", help="rows whose text has this")
     parser.add_argument("--sheet", action="store_true", help="price by data sheets")
     given = parser.parse_args()
-    print(f"{'machine':9} {'GPUs':>4} {'model':5} {'tokens':>6} {'published, s':>12} {'predicted, s':>12} {'error':>7} "
-          f"{'products':>8} {'attention':>9} {'peak, GB':>8}")
-    results = {}
+    print("| source | machine | GPUs | model | tokens | sharding | recomputed | published, s | predicted, s | error "
+          "| products | attention | waits | reached | peak, GiB | published (error) |")
+    print("|" + "---|" * 16)
+    results = []
     for row in ROWS:
-        machine, gpus, model, tokens, per_device, micro_batches, rate = row
-        if given.rows.lower() not in " ".join(map(str, row)).lower():
+        sharding = " x ".join(filter(None, [row.across, row.sharding if row.gpus > row.tensor else "",
+                                            f"tensor {row.tensor}" if row.tensor > 1 else ""]))
+        text = (f"| {row.source} | {row.machine} | {row.gpus} | {row.model} | {row.tokens} | {sharding} "
+                f"| {row.recomputed:g} |")
+        if given.rows.lower() not in text.lower():
             continue
-        with tempfile.TemporaryDirectory() as folder:
-            seconds, scaled, peak = predict(given.egraph, row, given.sheet, folder)
-        published = gpus * per_device * micro_batches * tokens / rate
-        results.setdefault(machine, []).append((seconds, scaled, published))
-        print(f"{machine:9} {gpus:4} {model:5} {tokens:6} {published:12.3f} {seconds:12.3f} "
-              f"{100 * error(results[machine][-1]):6.1f}% {100 * scaled[0] / seconds:7.1f}% "
-              f"{100 * scaled[1] / seconds:8.1f}% {peak / 1e9:8.1f}",
-              flush=True)
-    for machine, rows in results.items():
-        errors = [abs(error(row)) for row in rows]
-        print(f"{machine}: mean error {100 * mean(errors):.1f} %, worst {100 * max(errors):.1f} %")
-        if len(rows) < 4:
-            continue
-        factors = fit(rows)
-        for words, half in (("fitted", rows[::2]), ("judged", rows[1::2])):
-            errors = [abs(error(row, factors)) for row in half]
-            print(f"{machine}: products {factors[0]:.2f} x, attention {factors[1]:.2f} x as long, {len(half)} rows "
-                  f"{words}: mean error {100 * mean(errors):.1f} %, worst {100 * max(errors):.1f} %")
+        made = predict(given.egraph, row, given.sheet)
+        results.append((row, made))
+        shares = [f"{100 * part / made.seconds:.0f} %" for part in (made.products, made.attention, made.waits)]
+        peak = made.peak / 2 ** 30
+        memory = f"{row.gib} ({100 * (peak / row.gib - 1):+.0f} %)" if row.gib else ""
+        print(f"{text} {row.published:.3f} | {made.seconds:.3f} | {100 * made.error(row):.1f} % "
+              f"| {' | '.join(shares)} | {100 * made.reached:.0f} % | {peak:.1f} | {memory} |", flush=True)
+    print()
+    for source in dict.fromkeys(row.source for row, _ in results):
+        print_errors(source, [result for result in results if result[0].source == source], fits=False)
+    for device in ("H100", "A100", "V100"):
+        of_device = [result for result in results if result[0].machine.startswith(device)]
+        if of_device:
+            print_errors(device, of_device)
+    if results:
+        print_errors("all", results)
 
 
 if __name__ == "__main__":
