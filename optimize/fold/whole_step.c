@@ -138,6 +138,8 @@ static bool train_alike(const eg_whole_step *step, const eg_blocks *blocks) {
   return true;
 }
 
+/// Finds the equal blocks. A step that is not to be folded has the same groups as one
+/// that is, none of them across blocks.
 static egraph_status find_blocks(eg_whole_step *step) {
   EG_TRY(eg_blocks_find(step->in.forward, &step->blocks));
   if (!eg_blocks_can_fold(&step->blocks, step->ends) || !train_alike(step, &step->blocks))
@@ -150,7 +152,8 @@ static egraph_status find_blocks(eg_whole_step *step) {
   if (step->blocks.count != 0 && names)
     EG_TRY(eg_step_names_find_agreeing(&step->whole.constraints, step->alloc, &steps,
                                        &step->blocks));
-  for (uint32_t size = 1; size <= MOST_GROUP && step->blocks.count != 0; size++) {
+  bool folds = step->in.folds && step->blocks.count != 0;
+  for (uint32_t size = 1; size <= MOST_GROUP && folds; size++) {
     fold *f = &step->folds[size - 1];
     f->blocks = eg_blocks_group(&step->blocks, size);
     if (!eg_blocks_can_fold(&f->blocks, step->ends) || (names && size > 1))
@@ -159,7 +162,7 @@ static egraph_status find_blocks(eg_whole_step *step) {
   if (step->blocks.count == 0) return EGRAPH_OK;
   EG_TRY(eg_training_info_mark(&step->whole.info, step->alloc, step->in.forward,
                                &step->blocks, training_of(step, &step->whole)));
-  return make_fold(step, &step->folds[0]);
+  return folds ? make_fold(step, &step->folds[0]) : EGRAPH_OK;
 }
 
 static egraph_status prepare_step(eg_whole_step *step) {
@@ -168,7 +171,7 @@ static egraph_status prepare_step(eg_whole_step *step) {
     EG_TRY(eg_plan_constraints_copy(&step->whole.constraints, step->in.constraints));
     EG_TRY(eg_step_names_match(&step->whole.constraints, step->whole.graph));
   }
-  return step->in.folds ? find_blocks(step) : EGRAPH_OK;
+  return find_blocks(step);
 }
 
 egraph_status eg_whole_step_create(egraph_allocator alloc, const eg_whole_input *input,

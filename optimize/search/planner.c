@@ -434,7 +434,6 @@ static egraph_status plan_step(eg_planner *p, const planner_task *task) {
   EG_TRY(eg_planner_costs(p->input, &mesh, &costs));
   EG_TRY(eg_planning_saturate(p->out, p->alloc, p->input, &p->info, &p->egraph,
                               &p->given_nodes));
-  p->out->is_as_given = !has_variants(p) && p->out->stop == EG_STOP_SATURATED;
   p->out->saturate_seconds = eg_clock_seconds() - p->start;
   if (!p->input->algebra_first) return plan_with(p, task, &costs, NULL);
   EG_OWNED(eg_plan_algebra, algebra);

@@ -167,7 +167,7 @@ egraph_status eg_plan_apply_rules(eg_tensor_egraph *egraph, const eg_step_info *
                                   eg_saturation_report *out_report);
 /// Creates the e-graph of the input's step, applies the rules, and fills the figures of
 /// saturation; the caller owns the e-graph, also after a failure. `*out_given_nodes`:
-/// nodes before rules. Fails like eg_planner_run.
+/// nodes before groups and rules. Fails like eg_planner_run.
 egraph_status eg_planning_saturate(eg_planning *out, egraph_allocator alloc,
                                    const eg_planner_input *input,
                                    const eg_step_info *info,

@@ -48,7 +48,7 @@ typedef struct eg_planner {
   eg_planner_stage stage;
   const eg_contender *current; // the baseline that is being planned, or NULL
   bool is_cancelled;
-  uint32_t given_nodes; // of the e-graph, before rules
+  uint32_t given_nodes; // of the e-graph, before groups and rules
   uint32_t tries;       // plans of baselines
   double least;         // least peak of all plans so far; 0: there are none
   eg_contenders contenders;

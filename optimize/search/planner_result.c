@@ -112,8 +112,9 @@ egraph_status eg_planning_saturate(eg_planning *out, egraph_allocator alloc,
   EG_TRY(eg_tensor_egraph_create(&alloc, input->graph, out_egraph));
   eg_engine *engine = eg_tensor_egraph_engine(*out_egraph);
   EG_TRY(seal_all(*out_egraph, info));
-  EG_TRY(add_groups(*out_egraph, input));
   *out_given_nodes = eg_engine_node_count(engine);
+  EG_TRY(add_groups(*out_egraph, input));
+  uint32_t without_rules = eg_engine_node_count(engine);
   out->stop = EG_STOP_SATURATED;
   const eg_rules *rules = eg_planner_rules(input);
   if (rules != NULL) {
@@ -127,6 +128,7 @@ egraph_status eg_planning_saturate(eg_planning *out, egraph_allocator alloc,
     EG_TRY(add_groups(*out_egraph, input));
   }
   out->nodes = eg_engine_node_count(engine);
+  out->is_as_given = out->nodes == without_rules && out->stop == EG_STOP_SATURATED;
   out->classes = eg_engine_class_count(engine);
   return EGRAPH_OK;
 }

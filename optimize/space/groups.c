@@ -6,10 +6,8 @@
 #include "ops/body.h"
 
 /// What is inside of a group: values without another reader; also values of several
-/// readers, if all of them together read no more so; also those for which they read more,
-/// but in less time than a kernel starts; of the first the pointwise ones.
-enum { EXCLUSIVE, GENEROUS, LAVISH, POINTWISE, KINDS };
-static const double BYTES_OF_A_START = 1 << 23; // 4 us at 2 TB/s
+/// readers, if all of them together read no more so; of the former the pointwise ones.
+enum { EXCLUSIVE, GENEROUS, POINTWISE, KINDS };
 enum { LONGEST_TEXT = 1000 };
 
 #define NO_BLOCK UINT32_MAX
@@ -40,6 +38,7 @@ typedef struct grouper {
   uint32_t *noted;      // [classes] the last of them, while they are counted
   bool *is_result;      // [classes] of the step
   bool *is_reached;     // [classes] from results
+  bool *is_seam;        // [classes] eg_step_info.seams
   uint32_t *block;      // [classes] of the folded step; SEVERAL: in several ones
   inner *inside[KINDS]; // [classes]
   additions added;
@@ -113,6 +112,9 @@ static void note_blocks(grouper *g) {
     uint32_t *mine = &g->block[eg_tensor_egraph_value_class(g->egraph, (eg_value){v}).id];
     *mine = *mine == NO_BLOCK || *mine == block[v] ? block[v] : SEVERAL;
   }
+  for (uint32_t i = 0; g->info != NULL && i < g->info->seam_count; i++)
+    g->is_seam[eg_tensor_egraph_value_class(g->egraph, (eg_value){g->info->seams[i]})
+                   .id] = true;
 }
 
 static bool is_of_block(const grouper *g, eg_class class, eg_class group) {
@@ -148,17 +150,19 @@ static bool goes_inside(grouper *g, eg_class class, const eg_term *user, eg_clas
   if (in->node.id == EG_NODE_NONE.id) return false;
   const eg_term term = eg_engine_term(g->engine, in->node);
   if (is_scalar(g, &term)) return true;
-  if (fact->weight_only || fact->is_sealed || !is_of_block(g, class, users)) return false;
+  if (fact->weight_only || fact->is_sealed || g->is_seam[class.id] ||
+      !is_of_block(g, class, users))
+    return false;
   double readers = g->readers[class.id] + g->is_result[class.id];
   if (kind == POINTWISE && (eg_op_info_of((eg_op)term.op)->flags & EG_OPF_POINTWISE) == 0)
     return false;
   if (readers == 1) return true;
-  if (kind != GENEROUS && kind != LAVISH) return false;
+  if (kind != GENEROUS) return false;
   // Made once, it is written, and read by all; inside, all read its operands. A result of
   // the step is written anyway.
   double inside = further_bytes(g, in, user) * (readers - 1), own = bytes_of(g, class);
   double outside = g->is_result[class.id] ? own * (readers - 1) : own * (readers + 1);
-  return inside <= outside + (kind == LAVISH ? BYTES_OF_A_START : 0);
+  return inside <= outside;
 }
 
 static void add_leaf(const grouper *g, inner *in, uint32_t class) {
@@ -345,6 +349,7 @@ static egraph_status find_groups(grouper *g) {
   EG_NEW(&g->arena, limit, g->noted);
   EG_NEW(&g->arena, limit, g->is_result);
   EG_NEW(&g->arena, limit, g->is_reached);
+  EG_NEW(&g->arena, limit, g->is_seam);
   EG_NEW(&g->arena, limit, g->block);
   for (uint32_t k = 0; k < KINDS; k++)
     EG_NEW(&g->arena, limit, g->inside[k]);
@@ -358,7 +363,6 @@ static egraph_status find_groups(grouper *g) {
     if (!g->is_reached[c.id]) continue;
     EG_TRY(find_group(g, c, EXCLUSIVE, &has_first));
     EG_TRY(find_group(g, c, GENEROUS, &has_more));
-    EG_TRY(find_group(g, c, LAVISH, &has_more));
     if (!has_first) EG_TRY(find_group(g, c, POINTWISE, &has_more));
   }
   return EGRAPH_OK;
@@ -377,7 +381,7 @@ egraph_status eg_groups_add(eg_tensor_egraph *egraph, const eg_step_info *info) 
                           .arity = a->arity,
                           .children = a->children};
     bool changed;
-    status = eg_engine_add_to(g.engine, &term, a->class, EG_REASON_SEED, &changed);
+    status = eg_engine_add_to(g.engine, &term, a->class, EG_GROUP_REASON, &changed);
   }
   if (status == EGRAPH_OK) status = eg_engine_rebuild(g.engine);
   additions_deinit(&g.added);

@@ -1,6 +1,7 @@
 // Turns e-nodes into operators: prices the strategies on the mesh and keeps, among
 // strategies with the same layouts, the cheapest.
 // SPDX-License-Identifier: Apache-2.0
+#include "optimize/space/groups.h"
 #include "optimize/space/plan_space.h"
 
 #include <math.h>
@@ -204,7 +205,8 @@ static egraph_status add_loop_node(loop_finder *f, uint32_t value, eg_node node)
   f->children.len = 0;
   for (uint32_t k = 0; k < term.arity; k++)
     EG_TRY(eg_u32s_push(&f->children, f->space->value_of[term.children[k].id]));
-  bool is_made = eg_engine_node_reason(f->engine, node) != EG_REASON_SEED;
+  uint32_t reason = eg_engine_node_reason(f->engine, node);
+  bool is_made = reason != EG_REASON_SEED && reason != EG_GROUP_REASON;
   if (!is_timely(f, value) || (is_made && f->is_fixed.data[value] != 0)) {
     f->out->data[node.id] = 1;
     return EGRAPH_OK;

@@ -228,7 +228,13 @@ egraph_status eg_training_info_mark(eg_training_info *info, egraph_allocator all
   EG_OWNED(eg_step_blocks, blocks);
   const eg_step_fold fold = {.count = of_forward->count, .middle = of_forward->count};
   EG_TRY(eg_step_blocks_init(&blocks, alloc, forward, of_forward, training));
-  return note_blocks(info, &blocks, fold);
+  EG_TRY(note_blocks(info, &blocks, fold));
+  EG_LOCAL(eg_u32s, seams, alloc);
+  EG_TRY(find_limits(&blocks, training, training != NULL ? training->graph : forward,
+                     fold.count, &seams, &seams));
+  EG_TRY(copy_into_arena(&info->arena, &seams, &info->info.seams));
+  info->info.seam_count = (uint32_t)seams.len;
+  return EGRAPH_OK;
 }
 
 // ---- the whole ------------------------------------------------------------------------

@@ -49,6 +49,10 @@ typedef struct eg_step_info {
   uint32_t sealed_count;
   const uint32_t *fixed;
   uint32_t fixed_count;
+  // Values of a whole step with equal blocks that would be sealed or fixed in a folded
+  // step: not inside of groups (groups.h), so that both steps have the same groups.
+  const uint32_t *seams;
+  uint32_t seam_count;
   double memory_limit; // bytes of a device; INFINITY: none
 } eg_step_info;
 
