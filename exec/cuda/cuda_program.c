@@ -5,7 +5,7 @@
 
 #include "base/owner.h"
 #include "exec/cuda/device_families.h"
-#include "exec/cuda/pointwise_list.h"
+#include "exec/cuda/device/pointwise_list.h"
 #include "exec/cuda/series.h"
 
 typedef struct cuda_program {

@@ -11,6 +11,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include "exec/cuda/device/element_math.cuh"
 #include "exec/cuda/device_kernels.h"
 #include "include/egraph.h"
 
@@ -260,17 +261,8 @@ __device__ static inline T fold_block(T value, T *shared, Combine combine) {
   return all;
 }
 
-struct sum_of {
-  template <typename T> __device__ T operator()(T a, T b) const { return a + b; }
-};
 struct wrapping_sum {
   template <typename T> __device__ T operator()(T a, T b) const { return add(a, b); }
-};
-/// Returns the larger value; NaN wins.
-struct larger_of {
-  template <typename T> __device__ T operator()(T a, T b) const {
-    return b > a || b != b ? b : a;
-  }
 };
 
 #endif

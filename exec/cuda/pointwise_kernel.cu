@@ -3,23 +3,6 @@
 // memory traffic. Reference: the formulas of ops/kernel_unary.c and ops/kernel_binary.c.
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/kernel_common.cuh"
-#include "exec/cuda/pointwise_list.h"
-
-template <typename T> __device__ static T clamp_unit(T y) {
-  return y < 0 ? T(0) : y > 1 ? T(1) : y;
-}
-
-template <typename T> __device__ static T gelu(T x, bool is_tanh) {
-  if (is_tanh)
-    return x / 2 * (1 + tanh(T(0.79788456080286535588) * (x + T(0.044715) * x * x * x)));
-  return x / 2 * (1 + erf(x * T(0.70710678118654752440)));
-}
-
-// Returns the remainder with the sign of the divisor.
-template <typename T> __device__ static T floor_mod(T x, T y) {
-  const T rest = fmod(x, y);
-  return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
-}
 
 // Divides integers: INT64_MIN / -1 wraps to itself; a division by zero gives 0.
 __device__ static int64_t int_div(int64_t x, int64_t y) {
