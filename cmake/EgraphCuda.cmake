@@ -17,18 +17,31 @@ if(EGRAPH_CUDA AND NOT EGRAPH_SANITIZE AND NOT EGRAPH_COVERAGE AND NOT EGRAPH_FU
     find_package(CUDAToolkit QUIET)
     find_path(cudnn_include cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
     find_library(cudnn_library cudnn HINTS ${CUDAToolkit_LIBRARY_DIR})
-    if(CUDAToolkit_FOUND AND TARGET CUDA::cublasLt AND cudnn_include AND cudnn_library)
+    find_file(cuda_runtime_header cuda_runtime_api.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+    set(loads_kernels "")
+    if(cuda_runtime_header) # old toolkits lack it
+      file(STRINGS "${cuda_runtime_header}" loads_kernels REGEX "cudaLibraryLoadData" LIMIT_COUNT 1)
+    endif()
+    if(CUDAToolkit_FOUND AND TARGET CUDA::cublasLt AND cudnn_include AND cudnn_library AND loads_kernels)
       set(EGRAPH_HAVE_CUDA ON)
     endif()
   endif()
 endif()
 if(NOT EGRAPH_HAVE_CUDA)
-  message(STATUS "No CUDA back-end in this build: it needs -DEGRAPH_CUDA=ON, nvcc, cuBLASLt and cuDNN, and no sanitizers")
+  message(STATUS "No CUDA back-end in this build: it needs -DEGRAPH_CUDA=ON, nvcc, cuBLASLt and cuDNN, a runtime with "
+                 "cudaLibraryLoadData, and no sanitizers")
   return()
 endif()
 
+# Kernels that are compiled while the program runs include these files, from a copy in the plugin.
+add_library(eg_device_text STATIC)
+set_target_properties(eg_device_text PROPERTIES POSITION_INDEPENDENT_CODE ON)
+target_include_directories(eg_device_text PRIVATE "${CMAKE_SOURCE_DIR}")
+eg_embed(eg_device_text exec/cuda/device "h|cuh" exec/cuda/device_text.h eg_device_text)
+
 file(GLOB cuda_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/exec/cuda/*.c" "${CMAKE_SOURCE_DIR}/exec/cuda/*.cu")
-eg_plugin(egraph_cuda SOURCES ${cuda_sources} LINK CUDA::cudart_static CUDA::cublasLt ${cudnn_library})
+eg_plugin(egraph_cuda SOURCES ${cuda_sources} LINK eg_device_text CUDA::cudart_static CUDA::cublasLt
+          ${cudnn_library} ${CMAKE_DL_LIBS})
 set_target_properties(egraph_cuda PROPERTIES
   CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON CUDA_VISIBILITY_PRESET hidden)
 target_include_directories(egraph_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS} ${cudnn_include})

@@ -3,6 +3,7 @@
 #include "base/owner.h"
 #include "exec/cuda/cuda_program.h"
 #include "exec/cuda/device_kernels.h"
+#include "exec/cuda/kernel_store.h"
 #include "exec/cuda/series.h"
 
 typedef struct cuda_backend {
@@ -81,7 +82,9 @@ static egraph_status open_stream(eg_cuda_device *device, uint32_t number) {
   return share_pool(pool, device->ordinal, count);
 }
 
-static egraph_status open_libraries(eg_cuda_device *device) {
+static egraph_status open_libraries(egraph_allocator alloc, eg_cuda_device *device) {
+  EG_TRY(eg_kernel_store_create(alloc, device->major * 10 + device->minor,
+                                &device->kernels));
   EG_TRY(eg_cublas_check(cublasLtCreate(&device->blas), "opening the library"));
   if (cudnnCreate(&device->dnn) != CUDNN_STATUS_SUCCESS) device->dnn = NULL;
   if (device->dnn != NULL)
@@ -105,6 +108,7 @@ static void close_device(eg_cuda_device *device) {
   if (device->stream == NULL) return;
   (void)cudaStreamSynchronize(device->stream);
   (void)cudaStreamDestroy(device->stream);
+  eg_kernel_store_destroy(device->kernels); // no kernel of it runs any more
 }
 
 static void cuda_destroy(eg_backend *base) {
@@ -136,7 +140,7 @@ static egraph_status cuda_create(egraph_allocator alloc,
   backend->base = (eg_backend){.vtable = &eg_cuda_backend, .alloc = alloc, .threads = 1};
   egraph_status status = open_stream(&backend->device, options->device);
   if (status == EGRAPH_OK) status = read_sizes(backend);
-  if (status == EGRAPH_OK) status = open_libraries(&backend->device);
+  if (status == EGRAPH_OK) status = open_libraries(alloc, &backend->device);
   if (status == EGRAPH_OK)
     status =
         eg_series_create(alloc, &backend->device, options->is_eager, &backend->series);

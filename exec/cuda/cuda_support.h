@@ -23,6 +23,7 @@ typedef struct eg_cuda_device {
   cudnnHandle_t dnn; // NULL: cuDNN does not run here
   void *workspace;   // memory for cuBLASLt and cuDNN, EG_CUDA_WORKSPACE bytes
   int32_t *fault;    // in device memory; 1: an index was outside of its table
+  struct eg_kernel_store *kernels; // that are compiled while the program runs
   const eg_plugin_host *host;
 } eg_cuda_device;
 

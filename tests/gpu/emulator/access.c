@@ -52,7 +52,7 @@ typedef enum access_kind { READ, WRITE, ATOMIC } access_kind;
 
 static regions memory;               // of the device; under its mutex
 static _Thread_local regions shared; // of kernels that ran in this thread
-static _Thread_local const void *scanned[16];
+static _Thread_local const void **scanned;
 static _Thread_local uint32_t scanned_count;
 
 // ---- regions ----------------------------------------------------------------------
@@ -164,7 +164,7 @@ static bool find_shared(const void *code) {
   if (dl_iterate_phdr(is_module, &m) == 0) return false;
   for (uint32_t i = 0; i < scanned_count; i++)
     if (scanned[i] == m.variables) return false;
-  if (scanned_count == sizeof scanned / sizeof *scanned) abort();
+  scanned = realloc(scanned, (scanned_count + 1) * sizeof *scanned);
   scanned[scanned_count++] = m.variables;
   int descriptor = open(m.file, O_RDONLY | O_CLOEXEC);
   if (descriptor < 0 || fstat(descriptor, &status) != 0) abort();

@@ -290,7 +290,10 @@ bool eg_emulator_run(const eg_launch_request *request) {
   own->random = variable("EG_EMULATED_SEED", 1) * UINT64_C(0x9e3779b97f4a7c15) + 1;
   r->request = request;
   r->now = clock;
-  r->threads = least(request->threads, variable("EG_EMULATED_THREADS", EG_MOST_THREADS));
+  uint32_t most = request->keeps_threads
+                      ? EG_MOST_THREADS
+                      : variable("EG_EMULATED_THREADS", EG_MOST_THREADS);
+  r->threads = least(request->threads, most);
   r->blocks = least(request->blocks, variable("EG_EMULATED_BLOCKS", UINT32_MAX));
   r->launch_start = r->now + 1;
   for (r->block = 0; passes && r->block < r->blocks; r->block++)

@@ -39,6 +39,7 @@ enum { EG_WARP = 32, EG_MOST_THREADS = 1024, EG_SHARED_BYTES = 48 << 10 };
 typedef struct eg_launch_request {
   const char *name;
   uint32_t blocks, threads, shared_bytes; // shared_bytes: of `dynamic_shared`
+  bool keeps_threads;                     // its text depends on the size of a block
   void (*run)(const void *closure);
   void (*release)(void *closure);
   void *closure;
