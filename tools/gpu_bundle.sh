@@ -13,8 +13,8 @@ build=$1 archive=$2
 command -v patchelf >/dev/null || { echo "gpu_bundle: apt-get install patchelf" >&2; exit 1; }
 plugins=(libegraph_cuda.so)
 [ -e "$build/libegraph_nccl.so" ] && plugins+=(libegraph_nccl.so)
-tests=(test_backend_conformance test_device_channel test_ranks_graphs gpu/test_device_attention gpu/test_device_rows
-       gpu/test_device_training)
+tests=(test_backend_conformance test_device_channel test_ranks_graphs gpu/test_device_attention gpu/test_device_bodies
+       gpu/test_device_rows gpu/test_device_training)
 for file in "${plugins[@]}" tools/egraph "${tests[@]/#/tests/}"; do
   [ -e "$build/$file" ] || { echo "gpu_bundle: $build/$file is missing; build it where nvcc is found" >&2; exit 1; }
 done

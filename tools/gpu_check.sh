@@ -30,10 +30,12 @@ check "conformance" bin/test_backend_conformance "cuda:$EGRAPH_CUDA_PLUGIN"
 check "kernels" bin/test_device_rows
 check "training" bin/test_device_training
 check "attention" bin/test_device_attention
+check "fused nodes" bin/test_device_bodies
 if command -v compute-sanitizer >/dev/null; then
   for tool in memcheck racecheck synccheck; do
     check "training under $tool" compute-sanitizer --tool "$tool" --error-exitcode 1 bin/test_device_training
     check "attention under $tool" compute-sanitizer --tool "$tool" --error-exitcode 1 bin/test_device_attention
+    check "fused nodes under $tool" compute-sanitizer --tool "$tool" --error-exitcode 1 bin/test_device_bodies
   done
   check "conformance under memcheck" env EG_TEST_SCALE=0 compute-sanitizer --error-exitcode 1 \
     bin/test_backend_conformance "cuda:$EGRAPH_CUDA_PLUGIN"

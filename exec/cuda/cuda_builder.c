@@ -56,6 +56,17 @@ bool eg_cuda_may_overlay(const eg_cuda_builder *builder, uint32_t index) {
          eg_type_bytes(&spec->inputs[index]) == eg_type_bytes(&spec->results[0]);
 }
 
+int32_t eg_cuda_find_overlay(const eg_cuda_builder *builder) {
+  const eg_node_spec *spec = builder->spec;
+  for (uint32_t i = 0; i < spec->input_count; i++)
+    if (eg_cuda_may_overlay(builder, i) &&
+        eg_type_same_shape(&spec->inputs[i], &spec->results[0]) &&
+        spec->inputs[i].layout.format == spec->results[0].layout.format &&
+        eg_dtype_bytes(spec->inputs[i].dtype) == eg_dtype_bytes(spec->results[0].dtype))
+      return (int32_t)i;
+  return -1;
+}
+
 egraph_status eg_cuda_refuse(const eg_cuda_builder *builder, const char *why) {
   return EG_FAIL(EGRAPH_E_UNSUPPORTED, "%s: no kernel on this back-end: %s",
                  eg_op_info_of((eg_op)builder->spec->attrs->op)->name, why);

@@ -87,6 +87,9 @@ void eg_device_stages_release(const eg_device_stage *from);
 void eg_cuda_rewind(eg_cuda_builder *builder, const eg_cuda_builder *mark);
 /// True when result 0 may overwrite operand `index`, which has as many bytes.
 bool eg_cuda_may_overlay(const eg_cuda_builder *builder, uint32_t index);
+/// Finds the first operand that result 0 may overwrite point by point: it has no later
+/// reader, and the shape and layout of the result. -1: none.
+int32_t eg_cuda_find_overlay(const eg_cuda_builder *builder);
 /// Fails with EGRAPH_E_UNSUPPORTED, so that the node runs on its reference kernel.
 egraph_status eg_cuda_refuse(const eg_cuda_builder *builder, const char *why);
 

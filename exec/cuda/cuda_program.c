@@ -4,8 +4,8 @@
 #include <assert.h>
 
 #include "base/owner.h"
-#include "exec/cuda/device_families.h"
 #include "exec/cuda/device/pointwise_list.h"
+#include "exec/cuda/device_families.h"
 #include "exec/cuda/series.h"
 
 typedef struct cuda_program {
@@ -121,7 +121,7 @@ static egraph_status (*const families[EG_OP_COUNT])(eg_cuda_builder *builder) = 
     EG_CUDA_FAMILY_LIST(FAMILY_ROW) EG_POINTWISE_FLOAT_LIST(POINTWISE_ROW)
         EG_POINTWISE_COMMON_LIST(POINTWISE_ROW)};
 
-static egraph_status compile_node(eg_cuda_builder *builder) {
+egraph_status eg_cuda_add_node(eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   egraph_status (*family)(eg_cuda_builder *) = families[spec->attrs->op];
   if (family == NULL) return eg_cuda_refuse(builder, "none for this operator");
@@ -160,7 +160,7 @@ egraph_status eg_cuda_program_create(egraph_allocator alloc, const eg_cuda_devic
                              .device = device,
                              .arena = &program->arena,
                              .overlay = -1};
-  egraph_status status = compile_node(&builder);
+  egraph_status status = eg_cuda_add_node(&builder);
   take_builder(program, &builder);
   EG_HAND_OVER_OR_DESTROY(status, &program->base, program_destroy, out);
 }

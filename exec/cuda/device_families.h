@@ -57,11 +57,14 @@
   X(LAYER_NORM_GRAD, layer_norm_grad)                                                    \
   X(RMS_NORM_GRAD, layer_norm_grad)                                                      \
   X(ATTENTION_GRAD, attention_grad)                                                      \
-  X(ADAM_UPDATE, adam_update)
+  X(ADAM_UPDATE, adam_update)                                                            \
+  X(FUSED, fused)
 #define EG_CUDA_FAMILY(id, family)                                                       \
   egraph_status eg_cuda_##family(eg_cuda_builder *builder);
 EG_CUDA_FAMILY_LIST(EG_CUDA_FAMILY)
 #undef EG_CUDA_FAMILY
 egraph_status eg_cuda_pointwise(eg_cuda_builder *builder);
+/// Appends the stages of builder->spec by the family of its operator (cuda_program.c).
+egraph_status eg_cuda_add_node(eg_cuda_builder *builder);
 
 #endif

@@ -27,18 +27,6 @@ static bool find_compute(const eg_node_spec *spec, eg_compute *out) {
   return true;
 }
 
-/// Finds the first operand that has no later reader and has the layout of the result.
-static int32_t find_overlay(const eg_cuda_builder *builder) {
-  const eg_node_spec *spec = builder->spec;
-  for (uint32_t i = 0; i < spec->input_count; i++)
-    if (eg_cuda_may_overlay(builder, i) &&
-        eg_type_same_shape(&spec->inputs[i], &spec->results[0]) &&
-        spec->inputs[i].layout.format == spec->results[0].layout.format &&
-        eg_dtype_bytes(spec->inputs[i].dtype) == eg_dtype_bytes(spec->results[0].dtype))
-      return (int32_t)i;
-  return -1;
-}
-
 egraph_status eg_cuda_pointwise(eg_cuda_builder *builder) {
   const eg_node_spec *spec = builder->spec;
   eg_pointwise_operand operands[EG_LOOP_TENSORS - 1];
@@ -48,7 +36,7 @@ egraph_status eg_cuda_pointwise(eg_cuda_builder *builder) {
     operands[i] = (eg_pointwise_operand){eg_device_operand(i), &spec->inputs[i]};
   double params[2];
   eg_row_params(spec->attrs, params);
-  builder->overlay = find_overlay(builder);
+  builder->overlay = eg_cuda_find_overlay(builder);
   builder->kernel = "CUDA pointwise";
   return eg_cuda_add_pointwise(builder, (eg_op)spec->attrs->op, params, compute, operands,
                                spec->input_count);
