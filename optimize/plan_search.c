@@ -237,7 +237,7 @@ static egraph_status run_job(eg_plan_job *job) {
   job->out->report.memory_limit = job->budget.memory;
   job->out->report.cost_after = INFINITY;
   EG_TRY(eg_joint_step_init(&job->step, request->alloc, &input,
-                            call->context.rules != NULL));
+                            call->context.rules != NULL, call->context.has_groups));
   egraph_status status = plan_on_meshes(job);
   eg_joint_step_deinit(&job->step);
   EG_TRY(status);

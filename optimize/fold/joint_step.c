@@ -17,10 +17,11 @@ static const double PRICED_SHARE = 0.8; // also of work, for a bound of another 
 static const double BEYOND_RULES = 1.5;
 
 egraph_status eg_joint_step_init(eg_joint_step *joint, egraph_allocator alloc,
-                                 const eg_whole_input *input, bool has_rules) {
+                                 const eg_whole_input *input, bool has_rules,
+                                 bool has_groups) {
   *joint = (eg_joint_step){.memory = input->memory_limit};
   egraph_status status = eg_whole_step_create(alloc, input, has_rules, &joint->step);
-  if (status != EGRAPH_OK || !has_rules) return status;
+  if (status != EGRAPH_OK || !(has_rules || has_groups)) return status;
   status = eg_whole_step_create(alloc, input, false, &joint->given);
   EG_RETURN_FILLED(status, eg_joint_step, joint);
 }
@@ -175,19 +176,34 @@ static egraph_status plan_free(eg_joint_step *joint, const eg_planner_input *pla
   return EGRAPH_OK;
 }
 
+/// Plans within a limit of memory that binds, without groups: with them the bounds at a
+/// price of memory are too weak to find plans.
+static egraph_status plan_within(eg_joint_step *joint, const eg_planner_input *planner,
+                                 eg_planning *out) {
+  eg_planner_input input = *planner;
+  input.no_groups = true;
+  bool has_variants = eg_planner_rules(planner) != NULL;
+  EG_TRY(has_variants ? plan_both(joint, &input, out)
+                      : eg_whole_step_plan(joint->given, &input, out));
+  out->is_of_reached = out->is_of_reached || eg_planner_has_groups(planner);
+  return EGRAPH_OK;
+}
+
 egraph_status eg_joint_step_plan(eg_joint_step *joint, const eg_planner_input *planner,
                                  eg_planning *out) {
   assert(joint->step != NULL);
   bool is_other = planner->searcher != NULL || planner->algebra_first, is_final;
-  if (eg_planner_rules(planner) == NULL && joint->given != NULL)
+  bool is_given = eg_planner_rules(planner) == NULL && !eg_planner_has_groups(planner);
+  if (is_given && joint->given != NULL)
     return eg_whole_step_plan(joint->given, planner, out);
   if (joint->given == NULL || is_other)
     return eg_whole_step_plan(joint->step, planner, out);
-  if (!isfinite(joint->memory) || planner->binds) return plan_both(joint, planner, out);
+  if (planner->binds) return plan_within(joint, planner, out);
+  if (!isfinite(joint->memory)) return plan_both(joint, planner, out);
   eg_planner_input input = *planner;
   double deadline = eg_clock_seconds() + planner->budget.time_limit_seconds;
   EG_TRY(plan_free(joint, planner, out, &is_final));
   if (is_final) return EGRAPH_OK;
   input.budget.time_limit_seconds = fmax(deadline - eg_clock_seconds(), EG_LEAST_SECONDS);
-  return plan_both(joint, &input, out);
+  return plan_within(joint, &input, out);
 }

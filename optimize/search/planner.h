@@ -32,7 +32,8 @@ typedef struct eg_plan_context {
 /// A search for a plan of a step on a mesh.
 typedef struct eg_planner_input {
   const eg_plan_context *context;
-  bool as_given; // the graph as it is, though the context has rules
+  bool as_given;  // the graph as it is, though the context has rules or groups
+  bool no_groups; // without groups, though the context has them
 
   // The training step or model to plan:
   const eg_graph *graph;
@@ -87,6 +88,10 @@ static inline double eg_planner_enough(const eg_planner_input *input, uint64_t d
 static inline const eg_rules *eg_planner_rules(const eg_planner_input *input) {
   return input->as_given ? NULL : input->context->rules;
 }
+/// True when groups of operators are choices of a search.
+static inline bool eg_planner_has_groups(const eg_planner_input *input) {
+  return !input->as_given && !input->no_groups && input->context->has_groups;
+}
 /// Fills the price callbacks of a search on a mesh. Fails as eg_device_cost_init.
 egraph_status eg_planner_costs(const eg_planner_input *input, const eg_machine_mesh *mesh,
                                eg_machine_costs *out);
@@ -118,7 +123,7 @@ typedef struct eg_planning {
   bool is_of_reached;
   bool is_beaten;      // not searched, because the bound is above the input's ceiling
   bool is_skipped;     // without rules: its bound is far above the ceiling
-  bool is_as_given;    // rules came to an end without a new variant
+  bool is_as_given;    // rules came to an end without a new variant; there are no groups
   double cut_bound;    // folded step: bound of the whole step; 0: not known
   eg_memory_hint hint; // of the cut
   bool is_cancelled;

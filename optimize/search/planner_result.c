@@ -100,7 +100,7 @@ static egraph_status seal_all(eg_tensor_egraph *egraph, const eg_step_info *info
 // Groups of the given graph are there before the rules, so that a plan that was found
 // without rules is among the choices with them.
 static egraph_status add_groups(eg_tensor_egraph *egraph, const eg_planner_input *input) {
-  return input->context->has_groups ? eg_groups_add(egraph, input->info) : EGRAPH_OK;
+  return eg_planner_has_groups(input) ? eg_groups_add(egraph, input->info) : EGRAPH_OK;
 }
 
 egraph_status eg_planning_saturate(eg_planning *out, egraph_allocator alloc,
@@ -114,7 +114,6 @@ egraph_status eg_planning_saturate(eg_planning *out, egraph_allocator alloc,
   EG_TRY(seal_all(*out_egraph, info));
   *out_given_nodes = eg_engine_node_count(engine);
   EG_TRY(add_groups(*out_egraph, input));
-  uint32_t without_rules = eg_engine_node_count(engine);
   out->stop = EG_STOP_SATURATED;
   const eg_rules *rules = eg_planner_rules(input);
   if (rules != NULL) {
@@ -128,7 +127,7 @@ egraph_status eg_planning_saturate(eg_planning *out, egraph_allocator alloc,
     EG_TRY(add_groups(*out_egraph, input));
   }
   out->nodes = eg_engine_node_count(engine);
-  out->is_as_given = out->nodes == without_rules && out->stop == EG_STOP_SATURATED;
+  out->is_as_given = out->nodes == *out_given_nodes && out->stop == EG_STOP_SATURATED;
   out->classes = eg_engine_class_count(engine);
   return EGRAPH_OK;
 }
