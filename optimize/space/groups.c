@@ -6,7 +6,8 @@
 #include "ops/body.h"
 
 /// What is inside of a group: values without another reader; also values of several
-/// readers, if all of them together read no more so; of the former the pointwise ones.
+/// readers, if all of them together read no more so; pointwise values without another
+/// reader, where the first group has no kernel.
 enum { EXCLUSIVE, GENEROUS, POINTWISE, KINDS };
 enum { LONGEST_TEXT = 1000 };
 
