@@ -133,7 +133,7 @@ expect 0 '^e-graph +[0-9]+ nodes, [0-9]+ classes, [1-9][0-9]* iterations; satura
 expect 0 '^e-graph +([0-9]+) nodes, \1 classes, ' - plan mlp.egraph $train --no-builtin
 expect 0 '"egraph":\{"nodes":' - plan mlp.egraph $train --algebra-first --json
 keys egraph.nodes egraph.classes egraph.iterations egraph.stop
-expect 0 'saturation stopped at its node limit; --node-limit X raises it$' - plan mlp.egraph $train --node-limit 35
+expect 0 'saturation stopped at its node limit; --node-limit X raises it$' - plan mlp.egraph $train --node-limit 30
 printf '(egraph-rules 1)\n(rule none (source "t") (lhs (relu ?x)) (rhs (relu (relu ?x))) (when (= (rank ?x) 9)))\n' >mine.rules
 expect 0 '^plan +optimal' - plan mlp.egraph $train --no-builtin --rules mine.rules --enable none
 expect 0 '^plan +optimal' - plan mlp.egraph $train --disable matmul-activation --enable explore-parallel
