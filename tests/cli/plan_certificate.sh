@@ -83,9 +83,9 @@ check 1 - '^check_certificate: changed.cert:' changed.cert
 cp mlp.cert none.cert
 expect 1 - 'the least peak that is known' plan mlp.egraph $train --memory 1000 --certificate none.cert
 absent none.cert
-expect 1 '^step ' '^egraph: no certificate: .* raise the limits of nodes' plan deep.egraph $train --mesh cpu=4 --node-limit 130 --certificate none.cert -o lost.json
+expect 1 '^step ' '^egraph: no certificate: .* raise the limits of nodes' plan deep.egraph $train --mesh cpu=4 --node-limit 110 --certificate none.cert -o lost.json
 absent none.cert
 present lost.json
-expect 1 '"checked":null,"bound_unchecked":true,' '^egraph: no certificate: ' plan deep.egraph $train --mesh cpu=4 --node-limit 130 --json --certificate none.cert
+expect 1 '"checked":null,"bound_unchecked":true,' '^egraph: no certificate: ' plan deep.egraph $train --mesh cpu=4 --node-limit 110 --json --certificate none.cert
 expect 1 - '^egraph: no/folder.cert: cannot be written' plan mlp.egraph $train --certificate no/folder.cert
 finish

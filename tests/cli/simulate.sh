@@ -75,7 +75,7 @@ done
 grep -q '"name":"micro-batches 2 to 4996 repeat the one before"' trace.json || fail 'the trace does not say what it leaves out'
 grep -q '"left_out":{"first":2,"count":4995,' report.html || fail 'the report does not say what it leaves out'
 [ "$(grep -o '"ph":"X"' trace.json | wc -l)" -lt 200 ] || fail 'the trace has what it leaves out'
-expect 0 '"tasks":95011' - simulate long.json --json
+expect 0 '"tasks":85011' - simulate long.json --json
 
 # The plan whose overlapped step is shortest, with a bound; no certificate of it.
 expect 0 '^overlapped +[0-9.]+ us with exchanges beside computing, within ' - plan mlp.egraph $train --overlap --work 200 -o short.json
