@@ -351,7 +351,7 @@ static egraph_status cpu_create(egraph_allocator alloc, const eg_backend_options
 /// Raise this number when a change of egraph's kernels changes the costs of nodes. The
 /// number is part of the machine's name in the profile database, so that costs of older
 /// kernels are measured anew.
-enum { KERNELS_REVISION = 8 };
+enum { KERNELS_REVISION = 9 };
 
 static egraph_status cpu_describe(const eg_backend *base, eg_text *out) {
   const cpu_backend *backend = (const cpu_backend *)base;
