@@ -40,7 +40,7 @@ bool eg_body_may_have(const eg_attrs *attrs) {
 
 // ---- reading --------------------------------------------------------------------------
 
-enum { MAX_DEPTH = 24, MAX_WORD = 48 };
+enum { MAX_DEPTH = EG_BODY_STEPS, MAX_WORD = 48 };
 
 // A fused node while its body is read; `node` is for messages.
 typedef struct reader {
@@ -397,7 +397,7 @@ void eg_factors_fused(const eg_typing *node, eg_factors *out) {
 
 // A formula that becomes the body of a fused node.
 typedef struct writer {
-  const eg_formula *formula, *common;
+  const eg_formula *common;
   const eg_attrs *attrs;
   const char *names;
   const eg_ref *values;
@@ -439,7 +439,7 @@ static void write_term(writer *w, const eg_formula *f, uint32_t index) {
   eg_text_append(&w->text, ")");
 }
 
-/// True for a formula of at most one operator and no number.
+/// True for a formula of at most one operator, which needs no body.
 static bool is_single(const eg_formula *formula, const eg_formula *common) {
   uint32_t calls = common->count;
   for (uint32_t i = 0; i < formula->count; i++)
@@ -455,11 +455,7 @@ eg_ref eg_build_fused(eg_builder *b, const char *formula, const char *common,
   if (common[0] != '\0') eg_formula_read(common, names, op, &shared);
   if (is_single(&whole, &shared))
     return eg_build_formula_of(b, formula, attrs, names, values);
-  writer w = {.formula = &whole,
-              .common = &shared,
-              .attrs = attrs,
-              .names = names,
-              .values = values};
+  writer w = {.common = &shared, .attrs = attrs, .names = names, .values = values};
   eg_text_init(&w.text, b->alloc);
   write_term(&w, &whole, whole.count - 1);
   eg_build_keep(b, eg_text_status(&w.text));

@@ -98,6 +98,16 @@ static void planned_step_deinit(planned_step *planned, const eg_whole_step *step
   if (step->in.training != NULL) eg_training_deinit(&planned->training);
 }
 
+/// Notes what goes from block to block in a step in which groups of blocks are folded.
+static egraph_status note_seams(const eg_whole_step *step, fold *f) {
+  const eg_blocks *groups = &f->folded.blocks;
+  uint32_t size = groups->period / step->blocks.period;
+  const eg_blocks single = {groups->first, step->blocks.period,
+                            groups->count * size + step->blocks.count % size};
+  return eg_training_info_seams(&f->small.info, step->alloc, f->folded.graph, &single,
+                                training_of(step, &f->small));
+}
+
 static egraph_status make_fold(eg_whole_step *step, fold *f) {
   const eg_plan_constraints *constraints = &step->whole.constraints;
   EG_TRY(eg_blocks_fold(step->in.forward, &f->blocks, step->ends, &f->folded));
@@ -106,6 +116,7 @@ static egraph_status make_fold(eg_whole_step *step, fold *f) {
     eg_folded_deinit(&f->folded);
     return status;
   }
+  EG_TRY(note_seams(step, f));
   if (step->in.constraints == NULL) return EGRAPH_OK;
   EG_TRY(eg_plan_constraints_copy(&f->small.constraints, constraints));
   if (!eg_step_names_any(constraints)) return EGRAPH_OK;

@@ -97,8 +97,8 @@ static egraph_status seal_all(eg_tensor_egraph *egraph, const eg_step_info *info
   return eg_engine_rebuild(eg_tensor_egraph_engine(egraph));
 }
 
-// Groups of the given graph are there before the rules, so that a plan that was found
-// without rules is among the choices with them.
+// Groups are added before the rules and after them: rules add readers of a value, and a
+// value with more readers is inside fewer groups.
 static egraph_status add_groups(eg_tensor_egraph *egraph, const eg_planner_input *input) {
   return eg_planner_has_groups(input) ? eg_groups_add(egraph, input->info) : EGRAPH_OK;
 }

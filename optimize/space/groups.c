@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optimize/space/groups.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "ops/body.h"
@@ -9,17 +10,20 @@
 /// readers, if all of them together read no more so; pointwise values without another
 /// reader, where the first group has no kernel.
 enum { EXCLUSIVE, GENEROUS, POINTWISE, KINDS };
-enum { LONGEST_TEXT = 1000 };
+enum { LONGEST_TEXT = 1000, DEEPEST = 64 };
 
 #define NO_BLOCK UINT32_MAX
 #define SEVERAL (UINT32_MAX - 1)
 
-/// What becomes of a class inside of a group.
+/// The group that ends in a class, or the part of a larger one.
 typedef struct inner {
-  eg_node node;                      // EG_NODE_NONE: it cannot be inside
-  double bytes;                      // of the operands that enter in its place
-  uint32_t leaves[EG_BODY_OPERANDS]; // their classes
+  eg_node node;                      // the last operator; EG_NODE_NONE: there is none
+  uint32_t inside;                   // a bit per operand of the node that is inside
+  uint32_t operators;                // all of them, scalars included
+  uint32_t leaves[EG_BODY_OPERANDS]; // classes that enter
   uint32_t leaf_count;
+  double bytes;  // of the leaves
+  bool has_more; // than the last operator and scalars
   bool is_known, is_open;
 } inner;
 
@@ -42,6 +46,7 @@ typedef struct grouper {
   bool *is_seam;        // [classes] eg_step_info.seams
   uint32_t *block;      // [classes] of the folded step; SEVERAL: in several ones
   inner *inside[KINDS]; // [classes]
+  uint32_t depth;       // of classes that are looked into
   additions added;
   eg_arena arena;
 } grouper;
@@ -142,13 +147,10 @@ static double further_bytes(const grouper *g, const inner *in, const eg_term *us
   return bytes;
 }
 
-/// True when an operand of a node `user` of a class is inside of the group.
-static bool goes_inside(grouper *g, eg_class class, const eg_term *user, eg_class users,
-                        uint32_t kind) {
+/// True when an operand of a node `user` of a class should be inside of the group.
+static bool belongs_inside(const grouper *g, const inner *in, eg_class class,
+                           const eg_term *user, eg_class users, uint32_t kind) {
   const eg_tensor_fact *fact = fact_of(g, class);
-  if (!fact->typed || fact->part_count != 0) return false;
-  const inner *in = find_inner(g, class, kind);
-  if (in->node.id == EG_NODE_NONE.id) return false;
   const eg_term term = eg_engine_term(g->engine, in->node);
   if (is_scalar(g, &term)) return true;
   if (fact->weight_only || fact->is_sealed || g->is_seam[class.id] ||
@@ -170,43 +172,72 @@ static void add_leaf(const grouper *g, inner *in, uint32_t class) {
   for (uint32_t i = 0; i < in->leaf_count; i++)
     if (in->leaves[i] == class) return;
   in->bytes += bytes_of(g, (eg_class){class});
-  if (in->leaf_count < EG_BODY_OPERANDS) in->leaves[in->leaf_count++] = class;
+  in->leaves[in->leaf_count++] = class;
 }
 
-/// Describes a node of a class as the last one inside.
-static inner inner_of(grouper *g, eg_node node, eg_class class, uint32_t kind) {
+/// Takes what ends in an operand into a group, if there is room for it and for `rest`
+/// further operands.
+static bool take_inside(const grouper *g, inner *group, const inner *operand,
+                        uint32_t rest) {
+  uint32_t leaves = group->leaf_count + operand->leaf_count + rest;
+  uint32_t operators = group->operators + operand->operators;
+  if (leaves > EG_BODY_OPERANDS || operators > EG_BODY_STEPS) return false;
+  const eg_term term = eg_engine_term(g->engine, operand->node);
+  group->operators = operators;
+  group->has_more = group->has_more || !is_scalar(g, &term);
+  for (uint32_t i = 0; i < operand->leaf_count; i++)
+    add_leaf(g, group, operand->leaves[i]);
+  return true;
+}
+
+/// Returns how many operators a node has: those of a fused node's body.
+static uint32_t count_operators(const grouper *g, const eg_term *term) {
+  if (term->op != EG_OP_FUSED) return 1;
+  const eg_attrs *attrs = eg_tensor_egraph_attrs_at(g->egraph, term->payload);
+  uint32_t count = 0;
+  for (const char *at = eg_attr_at(attrs, EG_A_FUSED_BODY)->text; *at != '\0'; at++)
+    count += *at == '(';
+  return count;
+}
+
+/// Describes the group whose last operator is a node of a class.
+static inner group_of(grouper *g, eg_node node, eg_class class, uint32_t kind) {
   const eg_term term = eg_engine_term(g->engine, node);
-  inner made = {.node = node, .is_known = true};
+  inner group = {.node = node, .operators = count_operators(g, &term), .is_known = true};
   for (uint32_t k = 0; k < term.arity; k++) {
     eg_class child = eg_engine_find(g->engine, term.children[k]);
-    if (goes_inside(g, child, &term, class, kind)) {
-      const inner *in = &g->inside[kind][child.id];
-      for (uint32_t i = 0; i < in->leaf_count; i++)
-        add_leaf(g, &made, in->leaves[i]);
-    } else {
-      add_leaf(g, &made, child.id);
-    }
+    const inner *in = find_inner(g, child, kind);
+    if (in->node.id != EG_NODE_NONE.id &&
+        belongs_inside(g, in, child, &term, class, kind) &&
+        take_inside(g, &group, in, term.arity - k - 1))
+      group.inside |= UINT32_C(1) << k;
+    else
+      add_leaf(g, &group, child.id);
   }
-  return made;
+  return group;
 }
 
-/// Finds the node with which a class is inside of groups. A class that is an operand of
-/// itself is not inside there.
+/// Finds the group that ends in a class. A class that is an operand of itself is not
+/// inside there.
 static const inner *find_inner(grouper *g, eg_class class, uint32_t kind) {
   static const inner none = {.node = {UINT32_MAX}}; // EG_NODE_NONE
+  const eg_tensor_fact *fact = fact_of(g, class);
   inner *in = &g->inside[kind][class.id];
-  if (in->is_open) return &none;
   if (in->is_known) return in;
+  if (in->is_open || g->depth == DEEPEST || !fact->typed || fact->part_count != 0)
+    return &none;
   uint32_t count;
   const eg_node *nodes = eg_engine_class_nodes(g->engine, class, &count);
   inner best = {.node = EG_NODE_NONE, .is_known = true};
   in->is_open = true;
+  g->depth++;
   for (uint32_t i = 0; i < count; i++) {
     const eg_term term = eg_engine_term(g->engine, nodes[i]);
     if (!is_member(g, &term)) continue;
-    const inner made = inner_of(g, nodes[i], class, kind);
-    if (best.node.id == EG_NODE_NONE.id || made.bytes < best.bytes) best = made;
+    const inner group = group_of(g, nodes[i], class, kind);
+    if (best.node.id == EG_NODE_NONE.id || group.bytes < best.bytes) best = group;
   }
+  g->depth--;
   *in = best;
   return in;
 }
@@ -217,68 +248,59 @@ static const inner *find_inner(grouper *g, eg_class class, uint32_t kind) {
 typedef struct body_text {
   eg_text text;
   eg_class leaves[EG_BODY_OPERANDS];
-  uint32_t leaf_count, operators;
-  uint32_t kind;
-  bool is_too_large;
+  uint32_t leaf_count, kind;
 } body_text;
 
-static void write_node(grouper *g, body_text *b, eg_node node, eg_class class);
+static void write_group(grouper *g, body_text *b, eg_class class);
 
+/// Writes the letter of a class that enters the group.
 static void write_leaf(body_text *b, eg_class class) {
   uint32_t i = 0;
   while (i < b->leaf_count && b->leaves[i].id != class.id)
     i++;
-  if (i == EG_BODY_OPERANDS) {
-    b->is_too_large = true;
-    return;
-  }
+  assert(i < EG_BODY_OPERANDS && "groups have few leaves");
   b->leaves[i] = class;
   if (i == b->leaf_count) b->leaf_count++;
   char letter = (char)('a' + i);
   eg_text_append_bytes(&b->text, &letter, 1);
 }
 
-static void write_operand(grouper *g, body_text *b, uint32_t operand, const eg_term *user,
-                          eg_class users) {
-  eg_class child = eg_engine_find(g->engine, user->children[operand]);
-  if (goes_inside(g, child, user, users, b->kind))
-    write_node(g, b, g->inside[b->kind][child.id].node, child);
-  else
-    write_leaf(b, child);
-}
-
-/// Writes a value of the body of a fused node that is inside of the group.
+/// Writes a value of the body of a group's last node.
 static void write_value(grouper *g, body_text *b, const eg_body *body, uint32_t value,
-                        const eg_term *term, eg_class class) {
-  if (b->is_too_large) return;
+                        const inner *in) {
+  if (b->text.chars.len > LONGEST_TEXT) return; // what is inside twice is written twice
   if (value < body->operand_count) {
-    write_operand(g, b, value, term, class);
+    const eg_term term = eg_engine_term(g->engine, in->node);
+    eg_class child = eg_engine_find(g->engine, term.children[value]);
+    if ((in->inside >> value & 1) != 0)
+      write_group(g, b, child);
+    else
+      write_leaf(b, child);
     return;
   }
   const eg_body_step *step = &body->steps[value - body->operand_count];
-  b->operators += step->count != 0;
-  b->is_too_large = b->operators > EG_BODY_STEPS || b->text.chars.len > LONGEST_TEXT;
   eg_text_printf(&b->text, "(%s", eg_op_info_of((eg_op)step->attrs.op)->name);
   eg_attrs_print(&b->text, &step->attrs);
   for (uint32_t k = 0; k < step->count; k++) {
     eg_text_append(&b->text, " ");
-    write_value(g, b, body, step->operands[k], term, class);
+    write_value(g, b, body, step->operands[k], in);
   }
   eg_text_append(&b->text, ")");
 }
 
-static void write_node(grouper *g, body_text *b, eg_node node, eg_class class) {
-  const eg_term term = eg_engine_term(g->engine, node);
+/// Writes the group that ends in a class. A node that is not fused is a body of one
+/// operator.
+static void write_group(grouper *g, body_text *b, eg_class class) {
+  const inner *in = &g->inside[b->kind][class.id];
+  const eg_term term = eg_engine_term(g->engine, in->node);
   const eg_attrs *attrs = eg_tensor_egraph_attrs_at(g->egraph, term.payload);
   eg_type types[EG_BODY_OPERANDS];
   eg_body body;
   for (uint32_t k = 0; k < term.arity; k++)
     types[k] = fact_of(g, term.children[k])->type;
-  // A node that is not fused is its own body of one operator.
-  if (eg_body_of_node(&body, attrs, types, term.arity) != EGRAPH_OK)
-    b->is_too_large = true;
-  else
-    write_value(g, b, &body, term.arity + body.count - 1, &term, class);
+  egraph_status status = eg_body_of_node(&body, attrs, types, term.arity);
+  assert(status == EGRAPH_OK && "nodes of an e-graph have types");
+  if (status == EGRAPH_OK) write_value(g, b, &body, term.arity + body.count - 1, in);
 }
 
 /// True when back-ends have kernels for a body: it mixes no elements, or those of whole
@@ -303,7 +325,7 @@ static egraph_status note_group(grouper *g, body_text *b, eg_class class,
   EG_TRY(eg_text_status(&b->text));
   for (uint32_t i = 0; i < b->leaf_count; i++)
     types[i] = fact_of(g, b->leaves[i])->type;
-  if (b->is_too_large || b->leaf_count == 0 ||
+  if (b->text.chars.len > LONGEST_TEXT || b->leaf_count == 0 ||
       eg_body_read(&body, &attrs, types, b->leaf_count) != EGRAPH_OK ||
       !eg_type_same(eg_body_type(&body, b->leaf_count + body.count - 1),
                     &fact_of(g, class)->type) ||
@@ -319,26 +341,15 @@ static egraph_status note_group(grouper *g, body_text *b, eg_class class,
   return additions_push(&g->added, new);
 }
 
-/// Finds the group of one kind that ends in a class. *out_done is set when there is one.
-static egraph_status find_group(grouper *g, eg_class class, uint32_t kind,
-                                bool *out_done) {
-  const eg_tensor_fact *fact = fact_of(g, class);
-  if (!fact->typed || fact->part_count != 0 || fact->weight_only) return EGRAPH_OK;
+/// Adds the group of one kind that ends in a class. *out_done is set when there is one.
+static egraph_status add_group(grouper *g, eg_class class, uint32_t kind,
+                               bool *out_done) {
   const inner *in = find_inner(g, class, kind);
-  if (in->node.id == EG_NODE_NONE.id) return EGRAPH_OK;
-  const eg_term term = eg_engine_term(g->engine, in->node);
-  if (is_scalar(g, &term)) return EGRAPH_OK;
-  bool has_more = false;
-  for (uint32_t k = 0; k < term.arity && !has_more; k++) {
-    eg_class child = eg_engine_find(g->engine, term.children[k]);
-    if (!goes_inside(g, child, &term, class, kind)) continue;
-    const eg_term of = eg_engine_term(g->engine, g->inside[kind][child.id].node);
-    has_more = !is_scalar(g, &of);
-  }
-  if (!has_more) return EGRAPH_OK;
+  if (in->node.id == EG_NODE_NONE.id || !in->has_more || fact_of(g, class)->weight_only)
+    return EGRAPH_OK;
   body_text b = {.kind = kind};
   eg_text_init(&b.text, g->arena.alloc);
-  write_node(g, &b, in->node, class);
+  write_group(g, &b, class);
   egraph_status status = note_group(g, &b, class, out_done);
   eg_text_deinit(&b.text);
   return status;
@@ -362,9 +373,9 @@ static egraph_status find_groups(grouper *g) {
        c = eg_engine_next(g->engine, c)) {
     bool has_first = false, has_more = false;
     if (!g->is_reached[c.id]) continue;
-    EG_TRY(find_group(g, c, EXCLUSIVE, &has_first));
-    EG_TRY(find_group(g, c, GENEROUS, &has_more));
-    if (!has_first) EG_TRY(find_group(g, c, POINTWISE, &has_more));
+    EG_TRY(add_group(g, c, EXCLUSIVE, &has_first));
+    EG_TRY(add_group(g, c, GENEROUS, &has_more));
+    if (!has_first) EG_TRY(add_group(g, c, POINTWISE, &has_more));
   }
   return EGRAPH_OK;
 }

@@ -229,9 +229,17 @@ egraph_status eg_training_info_mark(eg_training_info *info, egraph_allocator all
   const eg_step_fold fold = {.count = of_forward->count, .middle = of_forward->count};
   EG_TRY(eg_step_blocks_init(&blocks, alloc, forward, of_forward, training));
   EG_TRY(note_blocks(info, &blocks, fold));
+  return eg_training_info_seams(info, alloc, forward, of_forward, training);
+}
+
+egraph_status eg_training_info_seams(eg_training_info *info, egraph_allocator alloc,
+                                     const eg_graph *forward, const eg_blocks *of_forward,
+                                     const eg_training *training) {
+  EG_OWNED(eg_step_blocks, blocks);
   EG_LOCAL(eg_u32s, seams, alloc);
+  EG_TRY(eg_step_blocks_init(&blocks, alloc, forward, of_forward, training));
   EG_TRY(find_limits(&blocks, training, training != NULL ? training->graph : forward,
-                     fold.count, &seams, &seams));
+                     of_forward->count, &seams, &seams));
   EG_TRY(copy_into_arena(&info->arena, &seams, &info->info.seams));
   info->info.seam_count = (uint32_t)seams.len;
   return EGRAPH_OK;

@@ -49,8 +49,8 @@ typedef struct eg_step_info {
   uint32_t sealed_count;
   const uint32_t *fixed;
   uint32_t fixed_count;
-  // Values of a whole step with equal blocks that would be sealed or fixed in a folded
-  // step: not inside of groups (groups.h), so that both steps have the same groups.
+  // Values that go from block to block (eg_training_info_seams). They are not inside of
+  // groups (groups.h): all foldings of a step, and the whole step, have the same groups.
   const uint32_t *seams;
   uint32_t seam_count;
   double memory_limit; // bytes of a device; INFINITY: none
@@ -99,5 +99,11 @@ void eg_training_info_deinit(eg_training_info *info);
 egraph_status eg_training_info_mark(eg_training_info *info, egraph_allocator alloc,
                                     const eg_graph *forward, const eg_blocks *blocks,
                                     const eg_training *training);
+/// Notes the values that would be sealed or fixed in a step folded by single blocks.
+/// `forward` has these blocks, also where groups of them are folded. Fails with
+/// EGRAPH_E_MEMORY.
+egraph_status eg_training_info_seams(eg_training_info *info, egraph_allocator alloc,
+                                     const eg_graph *forward, const eg_blocks *of_forward,
+                                     const eg_training *training);
 
 #endif
