@@ -327,7 +327,7 @@ double eg_body_flops(const eg_body *body) {
   return flops;
 }
 
-/// How a value of a body depends on one operand of the fused node.
+/// How a value of a body depends on some operands of the fused node together.
 typedef enum dependence { IS_ZERO, IS_CONSTANT, IS_LINEAR, IS_OTHER } dependence;
 
 static dependence depend(const eg_body *body, const eg_body_step *step,
@@ -355,17 +355,57 @@ static dependence depend(const eg_body *body, const eg_body_step *step,
   return is_alone || is_joint ? IS_LINEAR : IS_OTHER;
 }
 
-uint32_t eg_body_linear(const eg_body *body) {
+/// True when the result is linear in these operands together, the others fixed.
+static bool is_linear_in(const eg_body *body, uint32_t operands) {
   dependence values[EG_BODY_OPERANDS + EG_BODY_STEPS];
-  uint32_t linear = 0, result = body->operand_count + body->count - 1;
-  for (uint32_t i = 0; i < body->operand_count; i++) {
-    if (!eg_dtype_is_float(body->operands[i].dtype)) continue;
-    for (uint32_t v = 0; v < body->operand_count; v++)
-      values[v] = v == i ? IS_LINEAR : IS_CONSTANT;
-    for (uint32_t s = 0; s < body->count; s++)
-      values[body->operand_count + s] = depend(body, &body->steps[s], values);
-    if (values[result] == IS_LINEAR) linear |= UINT32_C(1) << i;
+  for (uint32_t v = 0; v < body->operand_count; v++) {
+    values[v] = (operands >> v & 1) != 0 ? IS_LINEAR : IS_CONSTANT;
+    if (values[v] == IS_LINEAR && !eg_dtype_is_float(body->operands[v].dtype))
+      return false;
   }
+  for (uint32_t s = 0; s < body->count; s++)
+    values[body->operand_count + s] = depend(body, &body->steps[s], values);
+  return values[body->operand_count + body->count - 1] == IS_LINEAR;
+}
+
+/// Returns operands in which a value could be linear together, a bit each; 0: none. Of
+/// the operands in which a step is linear alone, the first is taken.
+static uint32_t addends_of(const eg_body *body, const eg_body_step *step,
+                           const uint32_t *values) {
+  eg_type types[EG_BODY_STEP_OPERANDS];
+  eg_factors factors;
+  uint32_t addends = 0, alone = 0;
+  for (uint32_t k = 0; k < step->count; k++)
+    types[k] = *eg_body_type(body, step->operands[k]);
+  if (step->count == 0 ||
+      eg_op_factors(&step->attrs, types, step->count, &factors) != EGRAPH_OK)
+    return 0;
+  for (uint32_t k = 0; k < step->count; k++) {
+    uint32_t own = values[step->operands[k]];
+    if ((factors.linear >> k & 1) != 0 && alone == 0) alone = own;
+    if ((factors.joint_linear >> k & 1) == 0) continue;
+    if (own == 0) return 0;
+    addends |= own;
+  }
+  return factors.linear != 0 && alone == 0 ? 0 : addends | alone;
+}
+
+/// Returns operands in which the result is linear together, though in none alone.
+static uint32_t find_joint(const eg_body *body) {
+  uint32_t values[EG_BODY_OPERANDS + EG_BODY_STEPS];
+  for (uint32_t v = 0; v < body->operand_count; v++)
+    values[v] = UINT32_C(1) << v;
+  for (uint32_t s = 0; s < body->count; s++)
+    values[body->operand_count + s] = addends_of(body, &body->steps[s], values);
+  uint32_t joint = values[body->operand_count + body->count - 1];
+  return joint != 0 && is_linear_in(body, joint) ? joint : 0;
+}
+
+uint32_t eg_body_linear(const eg_body *body, uint32_t *out_joint) {
+  uint32_t linear = 0;
+  for (uint32_t i = 0; i < body->operand_count; i++)
+    if (is_linear_in(body, UINT32_C(1) << i)) linear |= UINT32_C(1) << i;
+  *out_joint = linear == 0 ? find_joint(body) : 0;
   return linear;
 }
 
@@ -390,7 +430,7 @@ void eg_factors_fused(const eg_typing *node, eg_factors *out) {
     for (uint32_t i = 0; i < node->count; i++)
       factor->input_dim[i] = (int8_t)eg_broadcast_dim(&node->inputs[i], &body.space, dim);
   }
-  out->linear = eg_body_linear(&body);
+  out->linear = eg_body_linear(&body, &out->joint_linear);
 }
 
 // ---- writing --------------------------------------------------------------------------

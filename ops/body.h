@@ -63,8 +63,8 @@ static inline const eg_type *eg_body_type(const eg_body *body, uint32_t value) {
 /// Returns the operations of all steps (eg_op_flops).
 double eg_body_flops(const eg_body *body);
 /// Returns a bit for each operand in which the result is linear when the others are
-/// fixed.
-uint32_t eg_body_linear(const eg_body *body);
+/// fixed; *out_joint: where there are none, operands in which it is linear together.
+uint32_t eg_body_linear(const eg_body *body, uint32_t *out_joint);
 
 /// Emits a formula (eg_build_formula_of) as one node: as a fused node if it has several
 /// operators. `common` is the formula of the letter t; "": the formula lacks t. Letters

@@ -256,11 +256,12 @@ typedef struct domination {
   int measures[EG_LAYOUT_MEASURES], count; // measures that count; the objective first
   eg_sizes begin;                          // [values + 1] in far
   eg_doubles far; // [value][from][to][measure] of one cheapest path
-  eg_u32s arc_at; // [from][to] of one value: 1 + arc
+  eg_u32s arc_at;    // [from][to] of one value: 1 + arc
+  eg_u32s made_from;                       // [layout] of one value: a place, or NONE
   size_t dropped;
 } domination;
 EG_OWNER_DEFINE_STATIC(domination, (eg_sizes, begin), (eg_doubles, far),
-                       (eg_u32s, arc_at))
+                       (eg_u32s, arc_at, made_from))
 
 static double arc_weight(const domination *d, int k, uint32_t arc) {
   return d->active->view->arc_weight[d->measures[k]].data[arc];
@@ -434,6 +435,127 @@ static void drop_strategies(domination *d, uint32_t value) {
     }
 }
 
+// ---- values that are passed over ------------------------------------------------------
+//
+//   b --(cast)--> x --(add a x)--> y      and      a, b --(fused "(add a (cast b))")--> y
+//
+// A value x is passed over when each place of it is made from one place of one value b,
+// which is converted at no higher weight than x, and when each strategy that needs x has
+// a twin: of the same value and output, at no higher weight, it needs that place of b
+// instead. In any solution each user of x can be replaced by its twin: x and its
+// conversions are not paid then, and those of b cost no more. So a cheapest solution
+// lacks x. The twins need what x was made from, so no cycle can arise.
+
+/// Notes the place of one other value that each place of a value is made from. False when
+/// a strategy needs more than one place, or two of them differ.
+static bool note_sources(domination *d, uint32_t value) {
+  const eg_layout_view *view = d->active->view;
+  const eg_layout_problem *p = view->problem;
+  uint32_t from = EG_LAYOUT_NONE, layouts = eg_layout_layout_count(p, value);
+  for (uint32_t l = 0; l < layouts; l++)
+    d->made_from.data[l] = EG_LAYOUT_NONE;
+  EG_EACH_ITEM(s, view->strategies, value) {
+    uint32_t need = p->need_begin.data[s];
+    if (!d->active->strategy.data[s]) continue;
+    if (p->need_begin.data[s + 1] != need + 1) return false;
+    uint32_t place = p->needs.data[need];
+    uint32_t *slot = &d->made_from.data[eg_layout_output(view, s)];
+    if ((from != EG_LAYOUT_NONE && view->place_value.data[place] != from) ||
+        (*slot != EG_LAYOUT_NONE && *slot != place))
+      return false;
+    *slot = place;
+    from = view->place_value.data[place];
+  }
+  return from != EG_LAYOUT_NONE;
+}
+
+/// True when every conversion of a value costs no more before the value is made.
+static bool converts_like(const domination *d, uint32_t value) {
+  const eg_layout_view *view = d->active->view;
+  const eg_layout_problem *p = view->problem;
+  uint32_t first = p->place_begin.data[value];
+  EG_EACH_ITEM(a, view->value_arcs, value) {
+    if (!d->active->arc.data[a]) continue;
+    uint32_t from = d->made_from.data[p->arc_from.data[a] - first];
+    uint32_t to = d->made_from.data[p->arc_to.data[a] - first];
+    if (from == EG_LAYOUT_NONE || to == EG_LAYOUT_NONE) return false;
+    const double *way = far_of(d, from, to);
+    for (int k = 0; k < d->count; k++)
+      if (way[k] > arc_weight(d, k, a)) return false;
+  }
+  return true;
+}
+
+/// True when a strategy needs a place, or needs one that is made from it.
+static bool has_need(const domination *d, uint32_t s, uint32_t passed, uint32_t place) {
+  const eg_layout_view *view = d->active->view;
+  const eg_layout_problem *p = view->problem;
+  for (uint32_t k = p->need_begin.data[s]; k < p->need_begin.data[s + 1]; k++) {
+    uint32_t need = p->needs.data[k];
+    if (need == place) return true;
+    if (view->place_value.data[need] == passed &&
+        d->made_from.data[need - p->place_begin.data[passed]] == place)
+      return true;
+  }
+  return false;
+}
+
+/// True when a strategy has the same output as `s`, no higher weight, and needs what `s`
+/// needs, but what the value `passed` is made from in place of it.
+static bool is_twin(const domination *d, uint32_t twin, uint32_t s, uint32_t passed) {
+  const eg_layout_view *view = d->active->view;
+  const eg_layout_problem *p = view->problem;
+  if (p->output.data[twin] != p->output.data[s]) return false;
+  for (uint32_t i = p->need_begin.data[twin]; i < p->need_begin.data[twin + 1]; i++)
+    if (view->place_value.data[p->needs.data[i]] == passed ||
+        !has_need(d, s, passed, p->needs.data[i]))
+      return false;
+  for (int k = 0; k < d->count; k++)
+    if (strategy_weight(d, k, twin) > strategy_weight(d, k, s)) return false;
+  return true;
+}
+
+static bool has_twin(const domination *d, uint32_t s, uint32_t passed) {
+  EG_EACH_ITEM(twin, d->active->view->strategies, d->active->view->value_of.data[s]) {
+    if (d->active->strategy.data[twin] && is_twin(d, twin, s, passed)) return true;
+  }
+  return false;
+}
+
+/// True when every strategy that needs a value has a twin.
+static bool have_twins(const domination *d, uint32_t value) {
+  const eg_layout_problem *p = d->active->view->problem;
+  for (uint32_t i = p->place_begin.data[value]; i < p->place_begin.data[value + 1]; i++) {
+    EG_EACH_ITEM(s, d->active->view->users, i) {
+      if (d->active->strategy.data[s] && !has_twin(d, s, value)) return false;
+    }
+  }
+  return true;
+}
+
+/// True for a value that every solution has, or whose layout others depend on.
+static bool is_fixed(const eg_layout_active *active, uint32_t value) {
+  const eg_layout_view *view = active->view;
+  size_t seams = view->seams != NULL ? view->seams->len : 0;
+  for (size_t i = 0; i < seams; i++) {
+    const eg_layout_seam *seam = &view->seams->data[i];
+    if (value == seam->before || value == seam->first || value == seam->last ||
+        value == seam->after)
+      return true;
+  }
+  return active->required.data[value] ||
+         view->ties.begin.data[value] != view->ties.begin.data[value + 1];
+}
+
+static void pass_over(domination *d, uint32_t value) {
+  if (is_fixed(d->active, value) || !note_sources(d, value) ||
+      !converts_like(d, value) || !have_twins(d, value))
+    return;
+  EG_EACH_ITEM(s, d->active->view->strategies, value) {
+    d->dropped += clear_flag(&d->active->strategy, s);
+  }
+}
+
 static egraph_status dominate(domination *d) {
   const eg_layout_problem *p = d->active->view->problem;
   for (uint32_t v = 0; v < eg_layout_value_count(p); v++)
@@ -444,6 +566,9 @@ static egraph_status dominate(domination *d) {
   if (!fits) return EGRAPH_OK;
   for (uint32_t v = 0; v < eg_layout_value_count(p); v++)
     if (d->active->used.data[v]) drop_strategies(d, v);
+  EG_TRY(eg_u32s_resize(&d->made_from, eg_layout_place_count(p)));
+  for (uint32_t v = 0; v < eg_layout_value_count(p); v++)
+    if (d->active->used.data[v]) pass_over(d, v);
   return EGRAPH_OK;
 }
 

@@ -176,19 +176,6 @@ static egraph_status plan_free(eg_joint_step *joint, const eg_planner_input *pla
   return EGRAPH_OK;
 }
 
-/// Plans within a limit of memory that binds, without groups: with them the bounds at a
-/// price of memory are too weak to find plans.
-static egraph_status plan_within(eg_joint_step *joint, const eg_planner_input *planner,
-                                 eg_planning *out) {
-  eg_planner_input input = *planner;
-  input.no_groups = true;
-  bool has_variants = eg_planner_rules(planner) != NULL;
-  EG_TRY(has_variants ? plan_both(joint, &input, out)
-                      : eg_whole_step_plan(joint->given, &input, out));
-  out->is_of_reached = out->is_of_reached || eg_planner_has_groups(planner);
-  return EGRAPH_OK;
-}
-
 egraph_status eg_joint_step_plan(eg_joint_step *joint, const eg_planner_input *planner,
                                  eg_planning *out) {
   assert(joint->step != NULL);
@@ -198,12 +185,11 @@ egraph_status eg_joint_step_plan(eg_joint_step *joint, const eg_planner_input *p
     return eg_whole_step_plan(joint->given, planner, out);
   if (joint->given == NULL || is_other)
     return eg_whole_step_plan(joint->step, planner, out);
-  if (planner->binds) return plan_within(joint, planner, out);
-  if (!isfinite(joint->memory)) return plan_both(joint, planner, out);
+  if (planner->binds || !isfinite(joint->memory)) return plan_both(joint, planner, out);
   eg_planner_input input = *planner;
   double deadline = eg_clock_seconds() + planner->budget.time_limit_seconds;
   EG_TRY(plan_free(joint, planner, out, &is_final));
   if (is_final) return EGRAPH_OK;
   input.budget.time_limit_seconds = fmax(deadline - eg_clock_seconds(), EG_LEAST_SECONDS);
-  return plan_within(joint, &input, out);
+  return plan_both(joint, &input, out);
 }

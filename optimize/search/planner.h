@@ -33,7 +33,6 @@ typedef struct eg_plan_context {
 typedef struct eg_planner_input {
   const eg_plan_context *context;
   bool as_given;  // the graph as it is, though the context has rules or groups
-  bool no_groups; // without groups, though the context has them
 
   // The training step or model to plan:
   const eg_graph *graph;
@@ -90,7 +89,7 @@ static inline const eg_rules *eg_planner_rules(const eg_planner_input *input) {
 }
 /// True when groups of operators are choices of a search.
 static inline bool eg_planner_has_groups(const eg_planner_input *input) {
-  return !input->as_given && !input->no_groups && input->context->has_groups;
+  return !input->as_given && input->context->has_groups;
 }
 /// Fills the price callbacks of a search on a mesh. Fails as eg_device_cost_init.
 egraph_status eg_planner_costs(const eg_planner_input *input, const eg_machine_mesh *mesh,

@@ -6,11 +6,13 @@
 
 #include "ops/body.h"
 
-/// What is inside of a group: values without another reader; also values of several
-/// readers, if all of them together read no more so; pointwise values without another
-/// reader, where the first group has no kernel.
-enum { EXCLUSIVE, GENEROUS, POINTWISE, KINDS };
+/// What is inside of a group: values without another reader, and values that are better
+/// made again; only pointwise values of them without another reader, where the first
+/// group has no kernel.
+enum { ANY, POINTWISE, KINDS };
 enum { LONGEST_TEXT = 1000, DEEPEST = 64 };
+// Operands may have this many times the bytes of what is made from them: a vector more.
+static const double NO_MORE = 1.05;
 
 #define NO_BLOCK UINT32_MAX
 #define SEVERAL (UINT32_MAX - 1)
@@ -39,6 +41,7 @@ typedef struct grouper {
   eg_tensor_egraph *egraph;
   eg_engine *engine;
   const eg_step_info *info;
+  bool rereads;
   uint32_t *readers;    // [classes] classes with a node on it
   uint32_t *noted;      // [classes] the last of them, while they are counted
   bool *is_result;      // [classes] of the step
@@ -147,6 +150,17 @@ static double further_bytes(const grouper *g, const inner *in, const eg_term *us
   return bytes;
 }
 
+/// True when a value with several readers is better made by each of them.
+static bool is_made_again(const grouper *g, const inner *in, eg_class class,
+                          const eg_term *user) {
+  double own = bytes_of(g, class), operands = further_bytes(g, in, user);
+  double others = g->readers[class.id] - 1.0;
+  if (g->is_result[class.id]) return operands < own; // it is written anyway
+  if (!g->rereads) return operands <= NO_MORE * own;
+  // Written, it is read by all; inside, all but the first read its operands once more.
+  return operands * others < own * (others + 2);
+}
+
 /// True when an operand of a node `user` of a class should be inside of the group.
 static bool belongs_inside(const grouper *g, const inner *in, eg_class class,
                            const eg_term *user, eg_class users, uint32_t kind) {
@@ -156,16 +170,10 @@ static bool belongs_inside(const grouper *g, const inner *in, eg_class class,
   if (fact->weight_only || fact->is_sealed || g->is_seam[class.id] ||
       !is_of_block(g, class, users))
     return false;
-  double readers = g->readers[class.id] + g->is_result[class.id];
   if (kind == POINTWISE && (eg_op_info_of((eg_op)term.op)->flags & EG_OPF_POINTWISE) == 0)
     return false;
-  if (readers == 1) return true;
-  if (kind != GENEROUS) return false;
-  // Made once, it is written, and read by all; inside, all read its operands. A result of
-  // the step is written anyway.
-  double inside = further_bytes(g, in, user) * (readers - 1), own = bytes_of(g, class);
-  double outside = g->is_result[class.id] ? own * (readers - 1) : own * (readers + 1);
-  return inside <= outside;
+  if (g->readers[class.id] + g->is_result[class.id] == 1) return true;
+  return kind == ANY && is_made_again(g, in, class, user);
 }
 
 static void add_leaf(const grouper *g, inner *in, uint32_t class) {
@@ -371,18 +379,21 @@ static egraph_status find_groups(grouper *g) {
   note_blocks(g);
   for (eg_class c = eg_engine_first(g->engine); c.id != EG_CLASS_NONE.id;
        c = eg_engine_next(g->engine, c)) {
-    bool has_first = false, has_more = false;
+    bool is_done = false;
     if (!g->is_reached[c.id]) continue;
-    EG_TRY(add_group(g, c, EXCLUSIVE, &has_first));
-    EG_TRY(add_group(g, c, GENEROUS, &has_more));
-    if (!has_first) EG_TRY(add_group(g, c, POINTWISE, &has_more));
+    EG_TRY(add_group(g, c, ANY, &is_done));
+    if (!is_done) EG_TRY(add_group(g, c, POINTWISE, &is_done));
   }
   return EGRAPH_OK;
 }
 
-egraph_status eg_groups_add(eg_tensor_egraph *egraph, const eg_step_info *info) {
+egraph_status eg_groups_add(eg_tensor_egraph *egraph, const eg_step_info *info,
+                            bool rereads) {
   egraph_allocator alloc = eg_tensor_egraph_allocator(egraph);
-  grouper g = {.egraph = egraph, .engine = eg_tensor_egraph_engine(egraph), .info = info};
+  grouper g = {.egraph = egraph,
+               .engine = eg_tensor_egraph_engine(egraph),
+               .info = info,
+               .rereads = rereads};
   eg_arena_init(&g.arena, alloc);
   additions_init(&g.added, alloc);
   egraph_status status = find_groups(&g);

@@ -185,7 +185,7 @@ static double plan_cost(drawn_graph *d, bool has_groups) {
                            &graph));
   assert_ok(eg_tensor_egraph_create(NULL, graph, &egraph));
   assert_ok(eg_engine_rebuild(eg_tensor_egraph_engine(egraph)));
-  if (has_groups) assert_ok(eg_groups_add(egraph, &info));
+  if (has_groups) assert_ok(eg_groups_add(egraph, &info, true));
   assert_ok(
       eg_plan_space_init(&space, eg_allocator_heap(), egraph, &info, &mesh, &costs));
   assert_ok(eg_plan_model_init(&model, eg_allocator_heap(), &space));
@@ -284,7 +284,7 @@ static uint32_t most_in_fold(const eg_graph *chain, uint32_t size) {
         NULL));
   assert_ok(eg_tensor_egraph_create(NULL, graph, &egraph));
   assert_ok(eg_engine_rebuild(eg_tensor_egraph_engine(egraph)));
-  assert_ok(eg_groups_add(egraph, &info.info));
+  assert_ok(eg_groups_add(egraph, &info.info, false));
   uint32_t most = most_operators(egraph);
   eg_tensor_egraph_destroy(egraph);
   eg_training_info_deinit(&info);
