@@ -255,9 +255,9 @@ typedef struct domination {
   const eg_layout_task *task;
   int measures[EG_LAYOUT_MEASURES], count; // measures that count; the objective first
   eg_sizes begin;                          // [values + 1] in far
-  eg_doubles far; // [value][from][to][measure] of one cheapest path
+  eg_doubles far;    // [value][from][to][measure] of one cheapest path
   eg_u32s arc_at;    // [from][to] of one value: 1 + arc
-  eg_u32s made_from;                       // [layout] of one value: a place, or NONE
+  eg_u32s made_from; // [layout] of one value: a place, or NONE
   size_t dropped;
 } domination;
 EG_OWNER_DEFINE_STATIC(domination, (eg_sizes, begin), (eg_doubles, far),
@@ -548,8 +548,8 @@ static bool is_fixed(const eg_layout_active *active, uint32_t value) {
 }
 
 static void pass_over(domination *d, uint32_t value) {
-  if (is_fixed(d->active, value) || !note_sources(d, value) ||
-      !converts_like(d, value) || !have_twins(d, value))
+  if (is_fixed(d->active, value) || !note_sources(d, value) || !converts_like(d, value) ||
+      !have_twins(d, value))
     return;
   EG_EACH_ITEM(s, d->active->view->strategies, value) {
     d->dropped += clear_flag(&d->active->strategy, s);

@@ -13,7 +13,7 @@
 
 // ---- steps ----------------------------------------------------------------------------
 
-enum { MOST_GROUP = 4 };
+enum { MOST_GROUP = 4, FEW_NODES = 200 };
 
 /// A step that can be planned: its graph, with the derived training step and constraints.
 typedef struct planned_step {
@@ -85,6 +85,8 @@ static egraph_status make_step(const eg_whole_step *step, const eg_graph *forwar
     return status;
   }
   out->graph = training != NULL ? out->training.graph : forward;
+  const eg_graph *whole = folded != NULL ? step->whole.graph : out->graph;
+  out->info.info.is_small = eg_graph_node_count(whole) <= FEW_NODES;
   out->info.info.memory_limit = step->in.memory_limit;
   eg_plan_constraints_init(&out->constraints, step->alloc);
   out->is_made = true;

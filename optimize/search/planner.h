@@ -32,7 +32,7 @@ typedef struct eg_plan_context {
 /// A search for a plan of a step on a mesh.
 typedef struct eg_planner_input {
   const eg_plan_context *context;
-  bool as_given;  // the graph as it is, though the context has rules or groups
+  bool as_given; // the graph as it is, though the context has rules or groups
 
   // The training step or model to plan:
   const eg_graph *graph;

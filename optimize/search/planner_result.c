@@ -100,7 +100,9 @@ static egraph_status seal_all(eg_tensor_egraph *egraph, const eg_step_info *info
 // Groups are added before the rules and after them: rules add readers of a value, and a
 // value with more readers is inside fewer groups.
 static egraph_status add_groups(eg_tensor_egraph *egraph, const eg_planner_input *input) {
-  return eg_planner_has_groups(input) ? eg_groups_add(egraph, input->info, false) : EGRAPH_OK;
+  bool rereads = input->info->is_small || eg_mesh_devices(&input->mesh->mesh) == 1;
+  return eg_planner_has_groups(input) ? eg_groups_add(egraph, input->info, rereads)
+                                      : EGRAPH_OK;
 }
 
 egraph_status eg_planning_saturate(eg_planning *out, egraph_allocator alloc,

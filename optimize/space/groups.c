@@ -7,9 +7,9 @@
 #include "ops/body.h"
 
 /// What is inside of a group: values without another reader, and values that are better
-/// made again; only pointwise values of them without another reader, where the first
-/// group has no kernel.
-enum { ANY, POINTWISE, KINDS };
+/// made again; the first alone; pointwise values without another reader, where the group
+/// before has no kernel.
+enum { ANY, EXCLUSIVE, POINTWISE, KINDS };
 enum { LONGEST_TEXT = 1000, DEEPEST = 64 };
 // Operands may have this many times the bytes of what is made from them: a vector more.
 static const double NO_MORE = 1.05;
@@ -155,10 +155,10 @@ static bool is_made_again(const grouper *g, const inner *in, eg_class class,
                           const eg_term *user) {
   double own = bytes_of(g, class), operands = further_bytes(g, in, user);
   double others = g->readers[class.id] - 1.0;
-  if (g->is_result[class.id]) return operands < own; // it is written anyway
+  if (g->is_result[class.id]) return operands <= own; // it is written anyway
   if (!g->rereads) return operands <= NO_MORE * own;
   // Written, it is read by all; inside, all but the first read its operands once more.
-  return operands * others < own * (others + 2);
+  return operands * others <= own * (others + 2);
 }
 
 /// True when an operand of a node `user` of a class should be inside of the group.
@@ -382,6 +382,7 @@ static egraph_status find_groups(grouper *g) {
     bool is_done = false;
     if (!g->is_reached[c.id]) continue;
     EG_TRY(add_group(g, c, ANY, &is_done));
+    if (g->rereads) EG_TRY(add_group(g, c, EXCLUSIVE, &is_done));
     if (!is_done) EG_TRY(add_group(g, c, POINTWISE, &is_done));
   }
   return EGRAPH_OK;

@@ -53,6 +53,7 @@ typedef struct eg_step_info {
   // groups (groups.h): all foldings of a step, and the whole step, have the same groups.
   const uint32_t *seams;
   uint32_t seam_count;
+  bool is_small;       // the whole step has few nodes
   double memory_limit; // bytes of a device; INFINITY: none
 } eg_step_info;
 

@@ -1,10 +1,12 @@
 // The layout solver against exhaustive search: random layout problems (transitions of any
 // cost, ties, user constraints, limits of one to three memory rows, alternatives with
 // cycles, several roots),
-// and random cyclic e-graphs under a memory limit as problems with one layout per value.
+// random cyclic e-graphs under a memory limit as problems with one layout per value, and
+// values that every user can be computed without, from what they are made of.
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
+#include "extract/layout/layout_presolve.h"
 #include "extract/layout/layout_solve.h"
 #include "tests/layout_draw.h"
 #include "tests/testing.h"
@@ -176,12 +178,122 @@ static void an_operator_may_name_an_input_twice(void **state) {
   try_rows(2, 2815);
 }
 
+// ---- values that are passed over ------------------------------------------------------
+
+enum { PASS_FROM, PASSED, PASS_OTHER, PASS_USER }; // values
+
+/// Adds a value whose places are all converted into each other. `like`: conversions cost
+/// nearly always as much as those of the value before or more.
+static void add_converted(eg_rng *rng, eg_layout_problem *p, uint32_t layouts,
+                          bool integers, bool like) {
+  uint32_t value, before = eg_layout_arc_count(p) - layouts * (layouts - 1);
+  assert_ok(eg_layout_problem_add_value(p, layouts, 1, 1, &value));
+  for (uint32_t from = 0, nth = 0; from < layouts; from++)
+    for (uint32_t to = 0; to < layouts; to++) {
+      if (from == to) continue;
+      eg_layout_arc arc = {value, from, to, draw_amount(rng, integers), {0}};
+      if (like && draw_below(rng, 10) != 0) arc.cost += p->arc_cost.data[before + nth];
+      assert_ok(eg_layout_problem_add_arc(p, &arc));
+      nth++;
+    }
+}
+
+/// Adds an operator without inputs for each layout of a value.
+static void add_leaves(eg_rng *rng, eg_layout_problem *p, uint32_t value, bool integers) {
+  assert_ok(eg_layout_problem_add_operator(p, value, NULL, 0, NULL));
+  for (uint32_t l = 0; l < eg_layout_layout_count(p, value); l++) {
+    eg_layout_strategy leaf = {
+        NULL, l, draw_amount(rng, integers), {draw_amount(rng, integers)}};
+    assert_ok(eg_layout_problem_add_strategy(p, &leaf));
+  }
+}
+
+/// Adds an operator that needs the value to be passed over, and nearly always its twin.
+static void add_user_and_twin(eg_rng *rng, eg_layout_problem *p, uint32_t value,
+                              bool integers) {
+  const uint32_t inputs[2][2] = {{PASSED, PASS_OTHER}, {PASS_FROM, PASS_OTHER}};
+  eg_layout_strategy drawn[3];
+  uint32_t needs[3][2], count = 1 + draw_below(rng, 3);
+  for (uint32_t twin = 0; twin < 2; twin++) {
+    assert_ok(eg_layout_problem_add_operator(p, value, inputs[twin], 2, NULL));
+    for (uint32_t i = 0; i < count; i++) {
+      if (twin == 0) {
+        for (uint32_t k = 0; k < 2; k++)
+          needs[i][k] = draw_below(rng, eg_layout_layout_count(p, inputs[0][k]));
+        drawn[i] = (eg_layout_strategy){needs[i],
+                                        draw_below(rng, eg_layout_layout_count(p, value)),
+                                        draw_amount(rng, integers),
+                                        {draw_amount(rng, integers)}};
+      } else if (draw_below(rng, 2) == 0) {
+        drawn[i].cost /= 2;
+      } else if (draw_below(rng, 15) == 0) {
+        drawn[i].cost += draw_amount(rng, integers);
+      }
+      assert_ok(eg_layout_problem_add_strategy(p, &drawn[i]));
+    }
+  }
+}
+
+static void draw_passed(eg_rng *rng, eg_layout_problem *p, bool integers) {
+  const uint32_t from = PASS_FROM;
+  uint32_t layouts = 1 + draw_below(rng, 3), users = 1 + draw_below(rng, 2);
+  assert_ok(eg_layout_problem_init(p, eg_allocator_heap()));
+  for (uint32_t v = 0; v < PASS_USER + users; v++)
+    add_converted(rng, p, v < PASS_OTHER ? layouts : 2, integers, v == PASSED);
+  add_leaves(rng, p, PASS_FROM, integers);
+  add_leaves(rng, p, PASS_OTHER, integers);
+  assert_ok(eg_layout_problem_add_operator(p, PASSED, &from, 1, NULL));
+  for (uint32_t l = 0; l < layouts; l++) {
+    uint32_t need = draw_below(rng, 10) == 0 ? draw_below(rng, layouts) : l;
+    eg_layout_strategy made = {
+        &need, l, draw_amount(rng, integers), {draw_amount(rng, integers)}};
+    assert_ok(eg_layout_problem_add_strategy(p, &made));
+  }
+  for (uint32_t u = 0; u < users; u++) {
+    add_user_and_twin(rng, p, PASS_USER + u, integers);
+    assert_ok(eg_layout_problem_add_root(p, PASS_USER + u, NULL, 0));
+  }
+  if (draw_below(rng, 10) == 0) assert_ok(eg_layout_problem_add_root(p, PASSED, NULL, 0));
+  if (draw_below(rng, 10) == 0) draw_ties(rng, p);
+}
+
+/// True when presolve finds that no cheapest solution needs the value.
+static bool is_passed_over(const eg_layout_problem *p) {
+  eg_layout_view view;
+  eg_layout_active active;
+  const eg_layout_task task = eg_layout_task_of(EG_LAYOUT_COST);
+  assert_ok(eg_layout_view_init(&view, eg_allocator_heap(), p));
+  assert_ok(eg_layout_active_init(&active, eg_allocator_heap(), &view));
+  assert_ok(eg_layout_presolve(&active, &task));
+  bool is_used = active.used.data[PASSED];
+  eg_layout_active_deinit(&active);
+  eg_layout_view_deinit(&view);
+  return !is_used;
+}
+
+static void values_passed_over_lose_no_solution(void **state) {
+  (void)state;
+  uint64_t seed = test_seed(20261201);
+  size_t rounds = test_rounds(2000), passed = 0;
+  for (size_t round = 0; round < rounds; round++) {
+    eg_rng rng = {eg_hash_combine(seed, round)};
+    eg_layout_problem problem;
+    draw_passed(&rng, &problem, round % 2 == 0);
+    passed += is_passed_over(&problem);
+    try_round(&rng, &problem, round);
+    eg_layout_problem_deinit(&problem);
+  }
+  print_message("%zu of %zu values are passed over\n", passed, rounds);
+  assert_true(passed > rounds / 4);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(layout_problems_are_solved_to_the_optimum),
       cmocka_unit_test(cyclic_e_graphs_under_a_memory_limit_are_solved),
       cmocka_unit_test(every_memory_row_keeps_its_limit),
       cmocka_unit_test(an_operator_may_name_an_input_twice),
+      cmocka_unit_test(values_passed_over_lose_no_solution),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -166,7 +166,7 @@ static uint32_t group(plan_case *c) {
   eg_engine *engine = eg_tensor_egraph_engine(c->egraph);
   uint32_t before = eg_engine_node_count(engine);
   assert_ok(eg_engine_rebuild(engine));
-  assert_ok(eg_groups_add(c->egraph, &c->info));
+  assert_ok(eg_groups_add(c->egraph, &c->info, true));
   return eg_engine_node_count(engine) - before;
 }
 

@@ -211,7 +211,7 @@ static void run_case(const model *m, const char *mesh_text, const prices *price,
   assert_ok(eg_tensor_egraph_create(NULL, p.training.graph, &egraph));
   assert_ok(eg_engine_rebuild(eg_tensor_egraph_engine(egraph)));
   if (rules != NULL) apply(egraph, &info.info, rules);
-  assert_ok(eg_groups_add(egraph, &info.info));
+  assert_ok(eg_groups_add(egraph, &info.info, true));
   prices mine = *price;
   eg_plan_costs costs = {.self = &mine,
                          .node = price_node,

@@ -145,7 +145,7 @@ static void add_variants(trial *t) {
   options.node_limit = ENODES;
   assert_ok(eg_plan_apply_rules(t->c.egraph, &t->c.info, t->rules, &options, &report));
   eg_saturation_report_deinit(&report);
-  assert_ok(eg_groups_add(t->c.egraph, &t->c.info));
+  assert_ok(eg_groups_add(t->c.egraph, &t->c.info, true));
 }
 
 /// True when a value leaves the step as an input or weight of the next step, or enters

@@ -135,7 +135,7 @@ static inline void apply_rules(unfold_case *c, eg_tensor_egraph *egraph) {
   options.iteration_limit = 3;
   assert_ok(eg_plan_apply_rules(egraph, &c->info.info, c->rules, &options, &report));
   eg_saturation_report_deinit(&report);
-  assert_ok(eg_groups_add(egraph, &c->info.info));
+  assert_ok(eg_groups_add(egraph, &c->info.info, true));
 }
 
 static inline void count_rewritten(unfold_case *c, const eg_plan_model *model,
