@@ -14,8 +14,9 @@ enum { LONGEST_TEXT = 1000, DEEPEST = 64 };
 // Operands may have this many times the bytes of what is made from them: a vector more.
 static const double NO_MORE = 1.05;
 
-#define NO_BLOCK UINT32_MAX
-#define SEVERAL (UINT32_MAX - 1)
+// Blocks of classes, beside numbers and EG_BLOCK_OUTSIDE.
+#define SEVERAL (EG_BLOCK_OUTSIDE - 1)
+#define UNKNOWN (EG_BLOCK_OUTSIDE - 2)
 
 /// The group that ends in a class, or the part of a larger one.
 typedef struct inner {
@@ -47,7 +48,7 @@ typedef struct grouper {
   bool *is_result;      // [classes] of the step
   bool *is_reached;     // [classes] from results
   bool *is_seam;        // [classes] eg_step_info.seams
-  uint32_t *block;      // [classes] of the folded step; SEVERAL: in several ones
+  uint32_t *block;      // [classes] of the step's values in it
   inner *inside[KINDS]; // [classes]
   uint32_t depth;       // of classes that are looked into
   additions added;
@@ -119,17 +120,24 @@ static void note_blocks(grouper *g) {
   const uint32_t *block = g->info != NULL ? g->info->fold.block : NULL;
   for (uint32_t v = 0; block != NULL && v < eg_graph_value_count(graph); v++) {
     uint32_t *mine = &g->block[eg_tensor_egraph_value_class(g->egraph, (eg_value){v}).id];
-    *mine = *mine == NO_BLOCK || *mine == block[v] ? block[v] : SEVERAL;
+    *mine = *mine == UNKNOWN || *mine == block[v] ? block[v] : SEVERAL;
   }
   for (uint32_t i = 0; g->info != NULL && i < g->info->seam_count; i++)
     g->is_seam[eg_tensor_egraph_value_class(g->egraph, (eg_value){g->info->seams[i]})
                    .id] = true;
 }
 
-static bool is_of_block(const grouper *g, eg_class class, eg_class group) {
+/// True when the last operator `term` of a class may be inside of a group: both are of
+/// one block, or outside of all blocks, and nothing of a block enters there: sums over
+/// blocks have as many addends as there are blocks, but fewer in a folded step.
+static bool is_of_block(const grouper *g, eg_class class, const eg_term *term,
+                        eg_class group) {
   if (g->info == NULL || g->info->fold.block == NULL) return true;
   uint32_t own = g->block[class.id];
-  return own == g->block[group.id] && own != SEVERAL && own != NO_BLOCK;
+  bool is_one = own == g->block[group.id] && own != SEVERAL && own != UNKNOWN;
+  for (uint32_t k = 0; k < term->arity && own == EG_BLOCK_OUTSIDE; k++)
+    is_one = is_one && g->block[eg_engine_find(g->engine, term->children[k]).id] == own;
+  return is_one;
 }
 
 // ---- what is inside -------------------------------------------------------------------
@@ -168,7 +176,7 @@ static bool belongs_inside(const grouper *g, const inner *in, eg_class class,
   const eg_term term = eg_engine_term(g->engine, in->node);
   if (is_scalar(g, &term)) return true;
   if (fact->weight_only || fact->is_sealed || g->is_seam[class.id] ||
-      !is_of_block(g, class, users))
+      !is_of_block(g, class, &term, users))
     return false;
   if (kind == POINTWISE && (eg_op_info_of((eg_op)term.op)->flags & EG_OPF_POINTWISE) == 0)
     return false;
@@ -374,7 +382,7 @@ static egraph_status find_groups(grouper *g) {
   for (uint32_t k = 0; k < KINDS; k++)
     EG_NEW(&g->arena, limit, g->inside[k]);
   for (uint32_t c = 0; c < limit; c++)
-    g->block[c] = NO_BLOCK;
+    g->block[c] = UNKNOWN;
   EG_TRY(note_readers(g));
   note_blocks(g);
   for (eg_class c = eg_engine_first(g->engine); c.id != EG_CLASS_NONE.id;

@@ -82,7 +82,7 @@ static void bounds_are_close_between_the_peaks(void **state) {
     assert_true(a->bound <= b->cost_after * (1 + 1e-9));
     assert_true(b->bound <= a->cost_after * (1 + 1e-9));
     assert_true(a->cost_after >= cost * (1 - 1e-9));
-    assert_true(a->gap <= 0.02);
+    assert_true(a->gap <= 0.05);
     cost = a->cost_after; // less memory is never cheaper
     egraph_result_destroy(whole);
     egraph_result_destroy(folded);
