@@ -6,8 +6,8 @@ Each step of ROWS is planned with the sharding that was measured, in 16 bits, on
 devices reach (--sheet: by data sheets), and simulated with exchanges beside computing. Plans do not recompute
 activations: where a step did, the operators of the forward pass (and the exchanges of its tensor-parallel sums) are
 counted once more, or the share of them that was recomputed, and the predicted memory is that without recomputation. The
-seconds of products and of attention are then scaled to fit every other row of a kind of device, and judged on the rows
-between. Prints Markdown."""
+seconds of products and of attention are then scaled to fit every other row of a kind of device and of software, whose
+kernels differ, and judged on the rows between. Prints Markdown."""
 import argparse
 import json
 import os
@@ -34,6 +34,7 @@ MACHINES = {  # the file of a machine, and the figures in which the measured mac
                              "convolution float16": "convolution float16 bfloat16"})}
 PRODUCTS = ("matmul", "gemm", "einsum", "conv", "conv-transpose", "conv-grad-weight")
 ATTENTION = ("attention", "attention-grad")
+PYTORCH = ("llm-foundry", "torchtitan", "fms-fsdp")
 
 
 @dataclass(frozen=True)
@@ -240,7 +241,7 @@ def predict(egraph, row, sheet):
         machine += f"*{max(1, row.gpus // 8)}" + ("" if sheet else ":reached")
         in_parts = row.model in nets.NETS and nets.NETS[row.model].parts
         call([egraph, "plan", graph, "--machine", machine, "--bf16", "--micro-batches", str(row.micro_batches),
-              "--train", "momentum" if row.model == "resnet50" else "adamw", "--work", "4000", "-o", plan,
+              "--train", "momentum" if row.model == "resnet50" else "adamw", "--work", "40000", "-o", plan,
               "--mesh", ",".join(f"{name}={size}" for name, size, _ in axes),
               "--baseline", ",".join(f"{name}={role}" for name, _, role in axes),
               *(["--disable", "attention"] if in_parts else [])])
@@ -254,19 +255,23 @@ def mean(values):
 
 
 def print_errors(name, results, fits=True):
-    """Prints mean errors, and those of the rows between when two factors fit every other row."""
+    """Prints mean errors. Returns the errors of the rows between when two factors fit every other row."""
     def summary(rows, factors=(1.0, 1.0)):
         errors = [abs(made.error(row, factors)) for row, made in rows]
         return f"{100 * mean(errors):.1f} %, worst {100 * max(errors):.1f} %"
 
+    if not results:
+        return []
     signed = 100 * mean([made.error(row) for row, made in results])
     print(f"{name}: mean error of {len(results)} rows {summary(results)}, with signs {signed:+.1f} %")
-    if fits and len(results) >= 4:
-        grid = [(0.7 + 0.02 * p, 0.6 + 0.05 * a) for p in range(70) for a in range(60)]
-        factors = min(grid, key=lambda f: mean([abs(made.error(row, f)) for row, made in results[::2]]))
-        halves = (("fitted", results[::2]), ("judged", results[1::2]))
-        print(f"{name}: products {factors[0]:.2f} x, attention {factors[1]:.2f} x as long: "
-              + "; ".join(f"{word} {len(half)} rows {summary(half, factors)}" for word, half in halves))
+    if not fits or len(results) < 4:
+        return []
+    grid = [(0.7 + 0.02 * p, 0.6 + 0.05 * a) for p in range(70) for a in range(60)]
+    factors = min(grid, key=lambda f: mean([abs(made.error(row, f)) for row, made in results[::2]]))
+    halves = (("fitted", results[::2]), ("judged", results[1::2]))
+    print(f"{name}: products {factors[0]:.2f} x, attention {factors[1]:.2f} x as long: "
+          + "; ".join(f"{word} {len(half)} rows {summary(half, factors)}" for word, half in halves))
+    return [abs(made.error(row, factors)) for row, made in results[1::2]]
 
 
 def main():
@@ -296,12 +301,14 @@ def main():
     print()
     for source in dict.fromkeys(row.source for row, _ in results):
         print_errors(source, [result for result in results if result[0].source == source], fits=False)
+    judged = []
     for device in ("H100", "A100", "V100"):
         of_device = [result for result in results if result[0].machine.startswith(device)]
-        if of_device:
-            print_errors(device, of_device)
-    if results:
-        print_errors("all", results)
+        judged += print_errors(f"{device}, PyTorch", [made for made in of_device if made[0].source in PYTORCH])
+        judged += print_errors(f"{device}, others", [made for made in of_device if made[0].source not in PYTORCH])
+    print_errors("all", results, fits=False)
+    if judged:
+        print(f"all: judged {len(judged)} rows {100 * mean(judged):.1f} %, worst {100 * max(judged):.1f} %")
 
 
 if __name__ == "__main__":
