@@ -287,10 +287,12 @@ static egraph_status search_all(eg_planner *p, eg_competition *competition) {
   EG_TRY(eg_contest_list(p));
   EG_TRY(recall_known(p, competition->space, &known));
   bool is_known = known.len != 0;
+  // The known plan has no groups: the best groups in its layouts are soon found.
+  bool wants_seed = !is_known || eg_planner_has_groups(p->input);
   p->is_lifted = isfinite(p->info.memory_limit) && !p->input->binds;
   if (p->is_lifted) {
     p->info.memory_limit = INFINITY;
-    if (!is_known) EG_TRY(find_seed(p, competition, &known));
+    if (wants_seed) EG_TRY(find_seed(p, competition, &known));
     EG_TRY(search_and_cut(p, competition, &known));
     p->info.memory_limit = p->input->info->memory_limit;
     p->is_lifted = false;
@@ -309,7 +311,7 @@ static egraph_status search_all(eg_planner *p, eg_competition *competition) {
     EG_TRY(plan_graph(p, &own));
   }
   if (p->out->has_plan) known.len = 0; // the plan is cheaper
-  if (!is_known) EG_TRY(find_seed(p, competition, &known));
+  if (wants_seed) EG_TRY(find_seed(p, competition, &known));
   EG_TRY(search_and_cut(p, competition, &known));
   return eg_contest_close(p, competition);
 }
