@@ -13,8 +13,9 @@
 // Shares of the time limit: without the memory limit, and without rules. Work is whole.
 static const double FREE_SHARE = 0.5, GIVEN_SHARE = 0.5;
 static const double PRICED_SHARE = 0.8; // also of work, for a bound of another mesh
-// If the bound without rules is this many times the ceiling or more, rules cannot help.
-static const double BEYOND_RULES = 1.5;
+// If the bound without rules and groups is this many times the ceiling or more, rules
+// cannot help, or groups cannot.
+static const double BEYOND_RULES = 1.5, BEYOND_GROUPS = 4;
 
 egraph_status eg_joint_step_init(eg_joint_step *joint, egraph_allocator alloc,
                                  const eg_whole_input *input, bool has_rules,
@@ -46,13 +47,16 @@ static bool outcome_fits(const eg_baseline_outcome *outcome) {
   return outcome->status == EG_LAYOUT_OPTIMAL || outcome->status == EG_LAYOUT_FEASIBLE;
 }
 
-/// Keeps, for each baseline (data parallel, ZeRO, ...), the cheaper of its two plans.
+/// Keeps, for each baseline (data parallel, ZeRO, ...), the cheaper of its two plans, or
+/// where there is none, the search that came closer to the limit of memory.
 static void join_outcomes(eg_planning *out, const eg_planning *given) {
   for (int b = 0; b < EG_BASELINE_OUTCOMES; b++) {
     const eg_baseline_outcome *with = &out->baseline[b], *without = &given->baseline[b];
     bool is_cheaper =
         outcome_fits(without) && !(outcome_fits(with) && with->cost <= without->cost);
-    if (without->is_tried && (!with->is_tried || is_cheaper)) out->baseline[b] = *without;
+    bool is_closer = !outcome_fits(with) && without->least_memory < with->least_memory;
+    if (without->is_tried && (!with->is_tried || is_cheaper || is_closer))
+      out->baseline[b] = *without;
   }
   if (out->single_seconds == 0) out->single_seconds = given->single_seconds;
 }
@@ -79,6 +83,9 @@ static egraph_status join_given(eg_planning *out, eg_planning *given) {
   out->solve_seconds += given->solve_seconds;
   if (given->has_plan && !(out->has_plan && out->cost <= given->cost))
     take_given(out, given);
+  if (given->least_memory > 0 &&
+      !(out->least_memory > 0 && out->least_memory <= given->least_memory))
+    out->least_memory = given->least_memory;
   if (out->is_as_given) out->bound = fmax(out->bound, given->bound);
   eg_planning_judge(out);
   return eg_proof_check_bound("plan with rules", out->bound,
@@ -112,7 +119,7 @@ static egraph_status plan_in_turn(eg_joint_step *joint, const eg_planner_input *
   eg_planner_input input = *planner;
   EG_OWNED(eg_planning, given);
   input.as_given = true;
-  input.ceiling *= BEYOND_RULES;
+  input.ceiling *= eg_planner_has_groups(planner) ? BEYOND_GROUPS : BEYOND_RULES;
   input.budget.time_limit_seconds = GIVEN_SHARE * (deadline - eg_clock_seconds());
   egraph_status status = eg_whole_step_plan(joint->given, &input, &given);
   if (status == EGRAPH_E_ARGUMENT) // the constraints may need a plan that only rules make

@@ -29,8 +29,9 @@ egraph_status eg_joint_step_init(eg_joint_step *joint, egraph_allocator alloc,
 void eg_joint_step_deinit(eg_joint_step *joint);
 /// Sets the memory of a device, in bytes, for later plans.
 void eg_joint_step_limit_memory(eg_joint_step *joint, double bytes);
-/// Plans like eg_whole_step_plan; without rules only once. If the bound without rules is
-/// at least 1.5 times the input's ceiling, the search with rules is skipped.
+/// Plans like eg_whole_step_plan; without rules and groups only once. If that bound is at
+/// least 1.5 times the input's ceiling (4 times with groups), the other search is
+/// skipped.
 egraph_status eg_joint_step_plan(eg_joint_step *joint, const eg_planner_input *planner,
                                  eg_planning *out);
 

@@ -130,7 +130,7 @@ cmp -s one.json before.json || fail 'the plan of one device is the same again'
 
 # Rules: the shipped ones, none, one's own; graph and layouts together, or the graph first.
 expect 0 '^e-graph +[0-9]+ nodes, [0-9]+ classes, [1-9][0-9]* iterations; saturation ended$' - plan mlp.egraph $train
-expect 0 '^e-graph +([0-9]+) nodes, \1 classes, ' - plan mlp.egraph $train --no-builtin
+expect 0 '^e-graph +([0-9]+) nodes, \1 classes, ' - plan mlp.egraph $train --groups 0 --no-builtin
 expect 0 '"egraph":\{"nodes":' - plan mlp.egraph $train --algebra-first --json
 keys egraph.nodes egraph.classes egraph.iterations egraph.stop
 expect 0 'saturation stopped at its node limit; --node-limit X raises it$' - plan mlp.egraph $train --node-limit 30
@@ -187,7 +187,7 @@ cat >slow.machine <<'X'
 (axis gpu 2 bus)
 X
 unity="$SOURCE/examples/unity_mlp.egraph --machine slow.machine --mesh gpu=2 --train sgd --loss mean-squared-error --json"
-expect 0 '"all-gather","axis":"gpu","count":2,"bytes":1626112,.*"reduce-scatter","axis":"gpu","count":2,"bytes":1626112,' - plan $unity --baseline data-parallel
+expect 0 '"all-gather","axis":"gpu","count":2,"bytes":1626112,.*"reduce-scatter","axis":"gpu","count":2,"bytes":1626112,' - plan $unity --groups 0 --baseline data-parallel
 expect 0 '"all-reduce","axis":"gpu","count":1,"bytes":131072,' - plan $unity --pin 'x gpu=S1' --pin 'w1 gpu=S0' --pin 'h gpu=R'
 # A block that stands for many hands on what it has cut and joins again; a search that ends early keeps such plans.
 if command -v python3 >/dev/null; then

@@ -67,7 +67,7 @@ expect 1 - 'cannot be written' simulate plan.json --html no/such/folder.html
 [ -s stdout ] && fail 'nothing is printed where a file could not be written'
 
 # Micro-batches that repeat are left out of the files of a long step; figures count them.
-expect 0 '' - plan mlp.egraph $train --micro-batches 5000 -o long.json
+expect 0 '' - plan mlp.egraph $train --groups 0 --micro-batches 5000 -o long.json
 expect 0 '^waits .* in 5000 exchanges' - simulate long.json --trace trace.json --html report.html
 for file in trace.json report.html; do
   [ "$(wc -c <$file)" -lt 5000000 ] || fail "$file is large"
