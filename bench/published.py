@@ -232,20 +232,20 @@ def parts_of(row, plan, simulated):
                       max(d["peak_bytes"] for d in simulated["devices"]))
 
 
-def predict(egraph, row, sheet):
+def predict(given, row):
     axes = axes_of(row)
     with tempfile.TemporaryDirectory() as folder:
         graph, plan, machine = (os.path.join(folder, name) for name in ("model.egraph", "plan.json", "the.machine"))
         write_model(row, graph)
         write_machine(row, machine)
-        machine += f"*{max(1, row.gpus // 8)}" + ("" if sheet else ":reached")
+        machine += f"*{max(1, row.gpus // 8)}" + ("" if given.sheet else ":reached")
         in_parts = row.model in nets.NETS and nets.NETS[row.model].parts
-        call([egraph, "plan", graph, "--machine", machine, "--bf16", "--micro-batches", str(row.micro_batches),
-              "--train", "momentum" if row.model == "resnet50" else "adamw", "--work", "40000", "-o", plan,
+        call([given.egraph, "plan", graph, "--machine", machine, "--bf16", "--micro-batches", str(row.micro_batches),
+              "--train", "momentum" if row.model == "resnet50" else "adamw", "--work", given.work, "--groups", given.groups, "-o", plan,
               "--mesh", ",".join(f"{name}={size}" for name, size, _ in axes),
               "--baseline", ",".join(f"{name}={role}" for name, _, role in axes),
               *(["--disable", "attention"] if in_parts else [])])
-        simulated = json.loads(call([egraph, "simulate", plan, "--machine", machine, "--json"]))
+        simulated = json.loads(call([given.egraph, "simulate", plan, "--machine", machine, "--json"]))
         with open(plan, encoding="utf-8") as file:
             return parts_of(row, json.load(file), simulated)
 
@@ -279,6 +279,8 @@ def main():
     parser.add_argument("egraph")
     parser.add_argument("--rows", default="", help="rows whose text has this")
     parser.add_argument("--sheet", action="store_true", help="price by data sheets")
+    parser.add_argument("--work", default="40000", help="millions of steps of each search")
+    parser.add_argument("--groups", default="1", help="0: operators run one by one")
     given = parser.parse_args()
     print("| source | machine | GPUs | model | tokens | sharding | recomputed | published, s | predicted, s | error "
           "| products | attention | waits | reached | peak, GiB | published (error) |")
@@ -291,7 +293,7 @@ def main():
                 f"| {row.recomputed:g} |")
         if given.rows.lower() not in text.lower():
             continue
-        made = predict(given.egraph, row, given.sheet)
+        made = predict(given, row)
         results.append((row, made))
         shares = [f"{100 * part / made.seconds:.0f} %" for part in (made.products, made.attention, made.waits)]
         peak = made.peak / 2 ** 30

@@ -68,7 +68,7 @@ def plans(name, step):
     base = ("plan", f"{name}.egraph", "--machine", f"{name}.machine*{nodes}", "--no-measure", "--work", "200")
     yield (*base, *step.arguments)
     yield (*base, *step.arguments, "--no-builtin", "-o", f"{name}.plan.json")
-    yield (*base, *step.arguments, "--groups", "1")
+    yield (*base, *step.arguments, "--groups", "0")
     yield (*base, "--train", "adam", "--loss", "mean-squared-error", "--micro-batches", "2", "--no-builtin")
     yield (*base, "--no-builtin", "--pin", f"(all inputs) {axes[0]}=S0")
     yield (*base, "--no-builtin", "--baseline", "data-parallel")

@@ -47,16 +47,22 @@ static bool outcome_fits(const eg_baseline_outcome *outcome) {
   return outcome->status == EG_LAYOUT_OPTIMAL || outcome->status == EG_LAYOUT_FEASIBLE;
 }
 
-/// Keeps, for each baseline (data parallel, ZeRO, ...), the cheaper of its two plans, or
-/// where there is none, the search that came closer to the limit of memory.
+/// Returns the smaller of two peaks, of those that are known (> 0).
+static double smaller_peak(double a, double b) {
+  if (a > 0 && b > 0) return fmin(a, b);
+  return fmax(a, b);
+}
+
+/// Keeps, for each baseline (data parallel, ZeRO, ...), the cheaper of its two plans, and
+/// the least peak of both searches.
 static void join_outcomes(eg_planning *out, const eg_planning *given) {
   for (int b = 0; b < EG_BASELINE_OUTCOMES; b++) {
     const eg_baseline_outcome *with = &out->baseline[b], *without = &given->baseline[b];
+    double least = smaller_peak(with->least_memory, without->least_memory);
     bool is_cheaper =
         outcome_fits(without) && !(outcome_fits(with) && with->cost <= without->cost);
-    bool is_closer = !outcome_fits(with) && without->least_memory < with->least_memory;
-    if (without->is_tried && (!with->is_tried || is_cheaper || is_closer))
-      out->baseline[b] = *without;
+    if (without->is_tried && (!with->is_tried || is_cheaper)) out->baseline[b] = *without;
+    out->baseline[b].least_memory = least;
   }
   if (out->single_seconds == 0) out->single_seconds = given->single_seconds;
 }
@@ -83,9 +89,7 @@ static egraph_status join_given(eg_planning *out, eg_planning *given) {
   out->solve_seconds += given->solve_seconds;
   if (given->has_plan && !(out->has_plan && out->cost <= given->cost))
     take_given(out, given);
-  if (given->least_memory > 0 &&
-      !(out->least_memory > 0 && out->least_memory <= given->least_memory))
-    out->least_memory = given->least_memory;
+  out->least_memory = smaller_peak(out->least_memory, given->least_memory);
   if (out->is_as_given) out->bound = fmax(out->bound, given->bound);
   eg_planning_judge(out);
   return eg_proof_check_bound("plan with rules", out->bound,

@@ -20,15 +20,15 @@
 
 /// Adds to each class the group of pointwise operators, scalars and operators of rows
 /// that ends there. Inside are values without another reader, and values whose operands
-/// are no larger, so that no reader reads more. `rereads`: also values of several readers
-/// that all together read less when each makes its own; where layouts are to be chosen,
-/// too, these choices make bounds weak. Of the nodes of an inner class the one with the
-/// fewest bytes of operands is inside. Nothing inside is sealed, a seam of the step, or
-/// of another block of a folded step than the group. So not all groups are choices, and a
-/// bound holds for those that are: none reads more bytes only because a kernel takes time
-/// to start. `info`: of the step; NULL: unknown. The e-graph must be rebuilt, and is
-/// rebuilt afterwards. Cost: linear in the e-nodes, but for the operators inside. Fails
-/// with EGRAPH_E_MEMORY.
+/// are at most 5 % larger, so that no reader reads much more. `rereads`: also values of
+/// several readers that all together read less when each makes its own; where layouts are
+/// to be chosen, too, these choices make bounds weak. Of the nodes of an inner class the
+/// one with the fewest bytes of operands is inside. Nothing inside is sealed, a seam of
+/// the step, or of another block of a folded step than the group. So not all groups are
+/// choices, and a bound holds for those that are: none reads more bytes only because a
+/// kernel takes time to start. `info`: of the step; NULL: unknown. The e-graph must be
+/// rebuilt, and is rebuilt afterwards. Cost: linear in the e-nodes, but for the operators
+/// inside. Fails with EGRAPH_E_MEMORY.
 egraph_status eg_groups_add(eg_tensor_egraph *egraph, const eg_step_info *info,
                             bool rereads);
 

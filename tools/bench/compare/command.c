@@ -17,7 +17,7 @@ enum { MAX_NODES = 65536, MAX_MACHINE = 128 };
 typedef struct compare_flags {
   const char *models, *machines, *nodes, *scaling, *types, *searches;
   const char *csv, *json, *svg;
-  uint64_t work, seed;
+  uint64_t work, seed, groups;
   double patience;
   bool no_builtin, resumes, lists;
 } compare_flags;
@@ -171,6 +171,7 @@ static void add_search(comparison *c, const entry_place *place, const char *name
                                .is_bfloat16 = strcmp(place->type, "bfloat16") == 0,
                                .search = search,
                                .has_rules = !f->no_builtin,
+                               .groups = f->groups,
                                .work_limit = f->work,
                                .seed = f->seed,
                                .patience = f->patience};
@@ -183,6 +184,7 @@ static void add_search(comparison *c, const entry_place *place, const char *name
   row_set_count(row, COL_BATCH, (uint64_t)entry->what.model.batch);
   row_set_count(row, COL_MICRO_BATCHES, entry->what.model.micro_batches);
   row_set(row, COL_RULES, f->no_builtin ? "none" : "built-in");
+  row_set_count(row, COL_GROUPS, f->groups);
   row_set_count(row, COL_WORK_LIMIT, f->work);
   row_set_count(row, COL_SEED, f->seed);
 }
@@ -426,6 +428,7 @@ int command_bench_compare(int argc, char **argv) {
                          .scaling = "weak",
                          .types = "float32",
                          .work = 20000,
+                         .groups = 1,
                          .seed = 1};
   command cmd = new_command(
       "bench compare", "[--models LIST] [--machine LIST] [--nodes LIST] [options]", 0, 0,
@@ -458,6 +461,8 @@ int command_bench_compare(int argc, char **argv) {
            "a busy machine");
   add_uint(&cmd, "--seed N", &flags.seed, 0, 1e18, "seed of random choices");
   add_switch(&cmd, "--no-builtin", &flags.no_builtin, "plan without rules");
+  add_uint(&cmd, "--groups N", &flags.groups, 0, 1,
+           "0: plan without groups of operators that run as one kernel");
   add_real(&cmd, "--patience X", &flags.patience, 0, 1e6,
            "seconds after which a row counts as failed (default: no limit)");
   add_heading(&cmd, "Output");

@@ -70,6 +70,7 @@ static void prepare_call(const compare_case *c, const egraph_graph *graph,
                           .training = egraph_training_default(),
                           .search = egraph_search_default(),
                           .baselines = egraph_baselines_default()};
+  call->search.groups = c->groups;
   call->search.work_limit = c->work_limit;
   call->search.saturate_time_limit = NO_CLOCK; // other limits end saturation
   call->search.seed = c->seed;

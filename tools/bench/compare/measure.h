@@ -15,6 +15,7 @@ typedef struct compare_case {
   bool is_bfloat16;
   const search_entry *search;
   bool has_rules;
+  uint64_t groups;     // as in egraph_search
   uint64_t work_limit; // millions of steps
   uint64_t seed;
   double patience; // seconds after which the process is ended; 0: none

@@ -23,6 +23,7 @@
   X(COL_BATCH, "batch", COUNT, SETTING)                                                  \
   X(COL_MICRO_BATCHES, "micro_batches", COUNT, SETTING)                                  \
   X(COL_RULES, "rules", TEXT, SETTING)                                                   \
+  X(COL_GROUPS, "groups", COUNT, SETTING)                                                \
   X(COL_WORK_LIMIT, "work_limit", COUNT, SETTING)                                        \
   X(COL_SEED, "seed", COUNT, SETTING)                                                    \
   X(COL_STATUS, "status", TEXT, RESULT)                                                  \
