@@ -80,9 +80,13 @@ static egraph_status read_training(const egraph_training *o, eg_training_options
                    "there is no loss '%.64s'; choose softmax-cross-entropy, "
                    "softmax-cross-entropy-of-probabilities or mean-squared-error",
                    o->loss);
+  if (o->precision != NULL && !eg_precision_find(o->precision, &out->precision))
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "there is no precision '%.64s'; choose model, bf16, bf16-weights or "
+                   "bf16-sums",
+                   o->precision);
   if (o->micro_batches != 0) out->micro_batches = o->micro_batches;
   out->clip_norm = o->clip_norm;
-  out->mixed_precision = o->mixed_precision;
   out->weight_decay = o->weight_decay;
   out->parameters = (eg_parameter_wish){o->freeze, o->train_only, o->freeze_count,
                                         o->train_only_count, NULL};

@@ -9,6 +9,7 @@
 #include "base/quantile.h"
 #include "exec/backend.h"
 #include "exec/session.h"
+#include "ops/kernels.h"
 #include "pcg/graph/graph.h"
 #include "pcg/graph/weights.h"
 
@@ -76,6 +77,13 @@ void egraph_draw_weight(const char *name, uint64_t seed, const egraph_tensor *te
 void egraph_draw_input(const char *name, uint64_t seed, const egraph_tensor *tensor) {
   eg_tensor drawn;
   if (name != NULL && view_of(tensor, &drawn)) eg_input_draw(name, seed, &drawn);
+}
+
+void egraph_tensor_convert(const egraph_tensor *from, const egraph_tensor *to) {
+  eg_tensor read, written;
+  if (view_of(from, &read) && view_of(to, &written) &&
+      eg_type_same_shape(&read.type, &written.type))
+    eg_tensor_convert(&read, &written);
 }
 
 egraph_status egraph_session_run(egraph_session *session, const egraph_tensor *inputs,

@@ -34,6 +34,8 @@ MACHINES = {  # the file of a machine, and the figures in which the measured mac
                              "convolution float16": "convolution float16 bfloat16"})}
 PRODUCTS = ("matmul", "gemm", "einsum", "conv", "conv-transpose", "conv-grad-weight")
 ATTENTION = ("attention", "attention-grad")
+PRECISIONS = {  # what each source keeps in 16 bits; Megatron-LM summed gradients in 16 bits until 2021
+    "Megatron-LM": "bf16-sums", "Megatron-LM 2024": "bf16-weights", "llm.c": "bf16-sums"}
 PYTORCH = ("llm-foundry", "torchtitan", "fms-fsdp")
 
 
@@ -57,6 +59,9 @@ class Row:
     def batch(self):
         """Sequences of all replicas in a micro-batch."""
         return self.sequences * self.gpus // self.tensor
+
+    def precision(self):
+        return PRECISIONS.get(self.source, "bf16")
 
 
 def by_rate(rate, *row, **more):
@@ -125,7 +130,7 @@ ROWS = [
                                                       (128, "7.5b", 4, 4, 142), (256, "18b", 8, 8, 135))),
     # NVIDIA/Megatron-LM f2e5db4, images/model_table.png (2024): operations per second of 3 passes, overlapped exchanges
     # with a distributed optimizer. Micro-batches are not in that table (1 sequence is taken).
-    *(by_operations(rate * 1e12, 3, "Megatron-LM", "H100", gpus, f"megatron-2024-{size}", 4096, 1, 4, sharding="zero-1",
+    *(by_operations(rate * 1e12, 3, "Megatron-LM 2024", "H100", gpus, f"megatron-2024-{size}", 4096, 1, 4, sharding="zero-1",
                     tensor=tensor)
       for gpus, size, tensor, rate in ((48, "1.7b", 1, 408.8), (96, "7.1b", 2, 465.9), (192, "16b", 4, 489.1),
                                        (384, "32b", 8, 459.6))),
@@ -240,8 +245,10 @@ def predict(given, row):
         write_machine(row, machine)
         machine += f"*{max(1, row.gpus // 8)}" + ("" if given.sheet else ":reached")
         in_parts = row.model in nets.NETS and nets.NETS[row.model].parts
-        call([given.egraph, "plan", graph, "--machine", machine, "--bf16", "--micro-batches", str(row.micro_batches),
-              "--train", "momentum" if row.model == "resnet50" else "adamw", "--work", given.work, "--groups", given.groups, "-o", plan,
+        call([given.egraph, "plan", graph, "--machine", machine, "--precision", row.precision(),
+              "--micro-batches", str(row.micro_batches),
+              "--train", "momentum" if row.model == "resnet50" else "adamw", "--work", given.work,
+              "--groups", given.groups, "-o", plan,
               "--mesh", ",".join(f"{name}={size}" for name, size, _ in axes),
               "--baseline", ",".join(f"{name}={role}" for name, _, role in axes),
               *(["--disable", "attention"] if in_parts else [])])

@@ -124,7 +124,7 @@ static egraph_status plan_step(const egraph_graph *graph, const char *machine) {
   target.machine = machine;
   target.mesh = strcmp(machine, "dgx-h100*8") == 0 ? "node=8,gpu=8" : NULL;
   training.optimizer = "adam";
-  training.mixed_precision = true;
+  training.precision = "bf16";
   search.relative_gap = 0.05;
   search.time_limit = 60;
   options.target = &target;

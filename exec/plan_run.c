@@ -3,11 +3,14 @@
 // steps are reported, in every step.
 // SPDX-License-Identifier: Apache-2.0
 #include <assert.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/owner.h"
 #include "exec/local/local_channel.h"
 #include "exec/rank_program.h"
+#include "ops/kernels.h"
 #include "pcg/plan/plan.h"
 
 typedef struct run_job {
@@ -55,6 +58,35 @@ static egraph_status after_micro_batch(void *user, eg_rank_program *program,
   return status;
 }
 
+/// Returns the weight whose copy an input is ("w.copy", pcg/training/training.h); NULL:
+/// it is no copy, or the weight has no data.
+static const eg_tensor *find_copied(const run_rank *r, const char *name) {
+  const eg_graph *graph = r->job->plan->graph;
+  const char *dot = strrchr(name, '.');
+  size_t length = dot != NULL && strcmp(dot, ".copy") == 0 ? (size_t)(dot - name) : 0;
+  for (uint32_t k = 0; length != 0 && k < eg_graph_input_count(graph); k++) {
+    const char *other = eg_graph_value(graph, eg_graph_input(graph, k))->name;
+    const eg_tensor *weight = &r->job->run->inputs[k];
+    if (strlen(other) == length && strncmp(other, name, length) == 0)
+      return weight->data != NULL ? weight : NULL;
+  }
+  return NULL;
+}
+
+/// Sets an input without data: a copy to its weight. Others stay zeros.
+static egraph_status put_copy(const run_rank *r, eg_rank_program *program,
+                              eg_value entry) {
+  const eg_value_info *info = eg_graph_value(r->job->plan->graph, entry);
+  const eg_tensor *weight = find_copied(r, info->name);
+  if (weight == NULL) return EGRAPH_OK;
+  EG_LOCAL(eg_arena, scratch, eg_allocator_or_heap(r->job->alloc));
+  eg_tensor copy = {.type = info->type};
+  copy.type.layout = (eg_layout){.format = EG_FORMAT_PLAIN};
+  EG_TRY(eg_arena_alloc(&scratch, eg_type_bytes(&copy.type), 1, &copy.data));
+  eg_tensor_convert(weight, &copy);
+  return eg_rank_program_put(program, entry, &copy);
+}
+
 /// Sets the values that pass from step to step to the first row of the inputs.
 static egraph_status put_carried(const run_rank *r, eg_rank_program *program) {
   const eg_plan *plan = r->job->plan;
@@ -63,8 +95,9 @@ static egraph_status put_carried(const run_rank *r, eg_rank_program *program) {
     eg_value entry = {plan->carried.data[i + 1]};
     for (uint32_t k = 0; k < eg_graph_input_count(plan->graph); k++) {
       const eg_tensor *input = &r->job->run->inputs[k];
-      if (eg_graph_input(plan->graph, k).id == entry.id && input->data != NULL)
-        EG_TRY(eg_rank_program_put(program, entry, input));
+      if (eg_graph_input(plan->graph, k).id != entry.id) continue;
+      EG_TRY(input->data != NULL ? eg_rank_program_put(program, entry, input)
+                                 : put_copy(r, program, entry));
     }
   }
   return EGRAPH_OK;

@@ -48,7 +48,13 @@ typedef struct egraph_training {
   // without '*' in train_only is trained whatever it looks like.
   const char *const *freeze, *const *train_only;
   uint32_t freeze_count, train_only_count;
-  bool mixed_precision; // computes in bfloat16 with float32 weights and states
+  // NULL or "model": types are those of the model. Otherwise its float32 values are
+  // computed in bfloat16; weights and states of the optimizer stay float32. "bf16": every
+  // micro-batch casts the weights; gradients of weights are float32. "bf16-weights": a
+  // copy w.copy of each weight w in bfloat16 is carried from step to step, gradients of
+  // weights are bfloat16, their sums over micro-batches float32. "bf16-sums": these sums
+  // are bfloat16, too
+  const char *precision;
 } egraph_training;
 /// Defines egraph_training_default: "sgd", everything else 0.
 EGRAPH_OPTIONS_DEFAULT(EGRAPH_TRAINING, egraph_training)

@@ -182,12 +182,12 @@ EGRAPH_OPTIONS_DEFAULT(EGRAPH_PLAN_RUN_OPTIONS, egraph_plan_run_options)
 /// Runs a plan in this process, one thread per device: compiles, runs, and frees
 /// everything. Tensors are whole, in the order of egraph_plan_graph: one row of inputs
 /// for every micro-batch. Trained weights and states start from the first row of inputs
-/// (data NULL: zeros), and their final values are in the last row of outputs; outputs
-/// with data NULL are not written. `options` may be NULL: the defaults, seed 1. All
-/// threads call the allocator. Fails with ARGUMENT (counts, deadline, a transport without
-/// devices), TYPE, UNSUPPORTED (folded plans, operators that cannot run, a missing plugin
-/// or device, two ranks with a transport on one device), CANCELLED (stopped, or a rank
-/// missed the deadline).
+/// (data NULL: zeros, and for a copy w.copy the weight w), and their final values are in
+/// the last row of outputs; outputs with data NULL are not written. `options` may be
+/// NULL: the defaults, seed 1. All threads call the allocator. Fails with ARGUMENT
+/// (counts, deadline, a transport without devices), TYPE, UNSUPPORTED (folded plans,
+/// operators that cannot run, a missing plugin or device, two ranks with a transport on
+/// one device), CANCELLED (stopped, or a rank missed the deadline).
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_plan_run_local(
     const egraph_allocator *alloc, const egraph_plan *plan,
     const egraph_plan_run_options *options, const egraph_tensor *inputs,
@@ -234,6 +234,10 @@ EGRAPH_API void egraph_step_check_destroy(egraph_step_check *check);
 EGRAPH_API EGRAPH_NODISCARD egraph_status egraph_step_check_run(
     egraph_step_check *check, const egraph_tensor *inputs, uint32_t input_count,
     const egraph_tensor *outputs, uint32_t output_count, egraph_step_verdict *out);
+/// Converts the elements of a tensor to the type of another of the same sizes: floats
+/// round to nearest, or truncate and saturate to integers. Does nothing when sizes differ
+/// or data is NULL.
+EGRAPH_API void egraph_tensor_convert(const egraph_tensor *from, const egraph_tensor *to);
 /// Fills a tensor with seeded values for the weight `name` of a model.
 EGRAPH_API void egraph_draw_weight(const char *name, uint64_t seed,
                                    const egraph_tensor *tensor);

@@ -54,8 +54,13 @@ static void add_step_flags(command *cmd, optimize_flags *o) {
              "micro-batches in a step, each the model's batch (default 1)");
   add_real(cmd, "--clip X", &o->training.clip_norm, 0, 1e30,
            "largest norm of all gradients (default 0: no limit)");
-  add_switch(cmd, "--bf16", &o->training.mixed_precision,
-             "compute in bfloat16, with weights and states in float32");
+  add_switch(cmd, "--bf16", &o->bf16, "short for --precision bf16");
+  add_text(cmd, "--precision NAME", &o->training.precision,
+           "bf16: compute in bfloat16, with weights and states in float32; bf16-weights: "
+           "with copies of weights in bfloat16 that are carried from step to step, and "
+           "gradients in bfloat16, summed in float32; bf16-sums: summed in bfloat16, too "
+           "(default: model, the types of the model)");
+  offer_words(cmd, "model bf16 bf16-weights bf16-sums");
   add_training_flags(cmd, &o->trained);
 }
 
@@ -109,15 +114,25 @@ static void add_file_flags(command *cmd, file_flags *f) {
              "print every step, with exchanges as Partition, Combine, Replicate, Reduce");
 }
 
+static bool read_precision(optimize_flags *f) {
+  const char *name = f->training.precision;
+  if (!f->bf16) return true;
+  if (name != NULL && strcmp(name, "bf16") != 0)
+    return complain("--bf16 is --precision bf16; leave it out, or --precision %s", name);
+  f->training.precision = "bf16";
+  return true;
+}
+
 static bool training_fits(const optimize_flags *f) {
   bool wants_training = f->training.loss != NULL || f->training.micro_batches != 0 ||
-                        f->training.clip_norm > 0 || f->training.mixed_precision ||
+                        f->training.clip_norm > 0 || f->training.precision != NULL ||
                         f->trained.decay > 0 || f->trained.freeze.count != 0 ||
                         f->trained.train_only.count != 0 ||
                         training_flags_untie(&f->trained);
   if (f->optimizer != NULL || !wants_training) return true;
-  return complain("--loss, --micro-batches, --clip, --bf16, --freeze, --train-only, "
-                  "--untie, --untie-only and --decay are of training; give --train too");
+  return complain(
+      "--loss, --micro-batches, --clip, --bf16, --precision, --freeze, --train-only, "
+      "--untie, --untie-only and --decay are of training; give --train too");
 }
 
 /// Appends "(pin A)\n(pin B)\n" to the statements; false: too long.
@@ -371,7 +386,8 @@ static int run_command(command *cmd, file_flags *f, int argc, char **argv) {
   add_optimize_flags(cmd, &f->run);
   add_file_flags(cmd, f);
   PARSE_ARGUMENTS(models, cmd, argc, argv);
-  if (!training_fits(&f->run) || !demands_fit(f)) return EXIT_USAGE;
+  if (!read_precision(&f->run) || !training_fits(&f->run) || !demands_fit(f))
+    return EXIT_USAGE;
   f->run.search.certify = f->certificate != NULL;
   f->run.search.explain = f->explanation != NULL;
   if (!stages_can_be_written(f) || !files_can_be_written(f, models.items[0]))

@@ -61,6 +61,7 @@ typedef struct optimize_flags {
   bool json;
   // Groups of options for plans; used unless they are all zeros.
   egraph_target target;
+  bool bf16;             // --bf16, short for --precision bf16
   bool is_targeted;      // passes `target` even if no flag names one: this host
   const char *optimizer; // optimizer of a training step; NULL: the graph itself
   egraph_training training;

@@ -1,13 +1,14 @@
 // A tensor that passes from step to step has the same name as input and as output
-// (pcg/training/training.h). Weights begin with the model's values; sums "w.sum" and
-// optimizer states "w.m" begin as zeros. Drawn inputs differ between micro-batches but
-// not between steps, except "step".
+// (pcg/training/training.h). Weights begin with the model's values, and their copies
+// "w.copy" with them; sums "w.sum" and optimizer states "w.m" begin as zeros. Drawn
+// inputs differ between micro-batches but not between steps, except "step".
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/rank_tensors.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/lists.h"
 #include "tools/tensor_files.h"
 
 static int32_t find_text(const char *const *names, uint32_t count, const char *name) {
@@ -47,6 +48,22 @@ bool rank_tensors_allocate(const rank_run *r, egraph_tensor *tensors, uint32_t c
     if (tensor->data == NULL) return false;
   }
   return true;
+}
+
+bool rank_run_is_copy(const rank_run *r, uint32_t input) {
+  return rank_run_is_state(r, input) && text_ends_with(r->input_names[input], ".copy");
+}
+
+/// Fills the copies of weights, when all weights are filled.
+static void fill_copies(const rank_run *r) {
+  for (uint32_t i = 0; i < r->input_count; i++) {
+    if (!rank_run_is_copy(r, i)) continue;
+    size_t length = strlen(r->input_names[i]) - strlen(".copy");
+    for (uint32_t w = 0; w < r->input_count; w++)
+      if (strlen(r->input_names[w]) == length &&
+          strncmp(r->input_names[w], r->input_names[i], length) == 0)
+        egraph_tensor_convert(&r->inputs[w], &r->inputs[i]);
+  }
 }
 
 /// Fills a trained weight with first values: of checkpoint or model, or drawn.
@@ -175,6 +192,7 @@ egraph_status rank_run_fill(rank_run *r, bool *out_read) {
     fill_input(r, i);
     if (path != NULL && !read_input(r, i, path)) *out_read = false;
   }
+  fill_copies(r);
   rank_run_take_batch(r, 0);
   return EGRAPH_OK;
 }

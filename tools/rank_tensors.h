@@ -76,6 +76,8 @@ void rank_run_take_batch(const rank_run *r, uint64_t step);
 /// True when an input that passes from step to step is an optimizer state or a sum of
 /// gradients, not a weight.
 bool rank_run_is_state(const rank_run *r, uint32_t input);
+/// True for a copy "w.copy" of a weight "w".
+bool rank_run_is_copy(const rank_run *r, uint32_t input);
 /// Allocates zeroed data for tensors[index] of each micro-batch (r->rows rows of `count`
 /// tensors), or of the first micro-batch only; false when memory is lacking.
 bool rank_tensors_allocate(const rank_run *r, egraph_tensor *tensors, uint32_t count,

@@ -18,12 +18,12 @@
 
 static const char STEP_NAME[] = "egraph.step";
 
-/// True for inputs that a checkpoint contains. Sums of gradients are left out: they are
-/// zeros at the start of each step.
+/// True for inputs that a checkpoint contains. Left out are sums of gradients, zeros at
+/// the start of each step, and copies, which follow from the weights.
 static bool is_kept(const rank_run *r, uint32_t input) {
   bool is_sum =
       rank_run_is_state(r, input) && text_ends_with(r->input_names[input], ".sum");
-  return rank_run_carries(r, input) && !is_sum;
+  return rank_run_carries(r, input) && !is_sum && !rank_run_is_copy(r, input);
 }
 
 static void print_type(const egraph_tensor *type) {

@@ -289,7 +289,7 @@ egraph_status eg_layered_init(eg_layered *layered, egraph_allocator alloc,
   *layered = (eg_layered){.alloc = alloc,
                           .forward = forward,
                           .loss_of = eg_graph_output(forward, training->output, NULL),
-                          .halves = training->mixed_precision};
+                          .halves = training->precision != EG_PRECISION_MODEL};
   eg_layered_init_members(layered, alloc);
   egraph_status status = find_running(layered);
   if (status == EGRAPH_OK) status = layers_that_fit(layered, most, &wanted);

@@ -141,7 +141,8 @@ static void read_leaving(const eg_plan *plan, const eg_slice *slice, eg_stage_pl
     const char *name, *dot;
     eg_value value = eg_graph_output(plan->graph, o, &name);
     const eg_type *type = &eg_graph_value(plan->graph, value)->type;
-    bool is_half = slice->training.mixed_precision && type->dtype == EGRAPH_FLOAT32;
+    bool is_half =
+        slice->training.precision != EG_PRECISION_MODEL && type->dtype == EGRAPH_FLOAT32;
     double size = is_half ? 0.5 : 1, whole = size * (double)eg_type_bytes(type),
            local = size * local_bytes(plan, plan->output_states.data[o]);
     dot = strrchr(name, '.');

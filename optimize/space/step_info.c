@@ -163,8 +163,7 @@ static void add_carried(filler *f, eg_carried_value *carried, eg_training_state 
 static egraph_status fill_carried(filler *f) {
   const eg_training *training = f->training;
   eg_carried_value *carried;
-  EG_NEW(&f->out->arena, (size_t)training->param_count * (2 + EG_MAX_OPTIMIZER_STATES),
-         carried);
+  EG_NEW(&f->out->arena, (size_t)training->param_count * (2 + EG_MAX_STATES), carried);
   for (uint32_t p = 0; p < training->param_count; p++) {
     const eg_training_param *param = &training->params[p];
     add_carried(f, carried, param->value, false);

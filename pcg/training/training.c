@@ -19,6 +19,10 @@ EG_NAME_DEFINE(eg_loss, eg_loss_name, EG_LOSS_LIST)
 EG_FIND_DEFINE(eg_loss, eg_loss_find, EG_LOSS_LIST)
 EG_NAME_DEFINE(eg_optimizer, eg_optimizer_name, EG_OPTIMIZER_LIST)
 EG_FIND_DEFINE(eg_optimizer, eg_optimizer_find, EG_OPTIMIZER_LIST)
+EG_NAME_DEFINE(eg_precision, eg_precision_name, EG_PRECISION_LIST)
+EG_FIND_DEFINE(eg_precision, eg_precision_find, EG_PRECISION_LIST)
+
+static const char COPY[] = "copy";
 
 egraph_status eg_training_options_check(const eg_graph *forward,
                                         const eg_training_options *o) {
@@ -29,14 +33,19 @@ egraph_status eg_training_options_check(const eg_graph *forward,
                    o->output, eg_graph_output_count(forward));
   if (o->micro_batches == 0)
     return EG_FAIL(EGRAPH_E_ARGUMENT, "micro_batches is 0; the least is 1");
-  if ((unsigned)o->loss >= EG_LOSS_COUNT || (unsigned)o->optimizer >= EG_OPTIMIZER_COUNT)
-    return EG_FAIL(EGRAPH_E_ARGUMENT, "there is no loss %d or no optimizer %d",
-                   (int)o->loss, (int)o->optimizer);
+  if ((unsigned)o->loss >= EG_LOSS_COUNT ||
+      (unsigned)o->optimizer >= EG_OPTIMIZER_COUNT ||
+      (unsigned)o->precision >= EG_PRECISION_COUNT)
+    return EG_FAIL(EGRAPH_E_ARGUMENT,
+                   "there is no loss %d, no optimizer %d or no "
+                   "precision %d",
+                   (int)o->loss, (int)o->optimizer, (int)o->precision);
   return EGRAPH_OK;
 }
 
-// Optimizers compute in the element type of each parameter: by formulas, or by one node
-// for each parameter (Adam). The factor of clipping is computed in float64.
+// Optimizers compute in the element type of each parameter (gradients in bfloat16 are
+// cast to it): by formulas, or by one node for each parameter (Adam). The factor of
+// clipping is computed in float64.
 
 // ---- the update -----------------------------------------------------------------------
 
@@ -94,11 +103,14 @@ static eg_ref emit_common(updater *u, common_part part, double number, eg_ref x)
   return made;
 }
 
-/// Returns the gradient of a parameter: the mean over the step's micro-batches.
+/// Returns the gradient of a parameter, with the type of the weight: the mean over the
+/// step's micro-batches.
 static eg_ref read_gradient(updater *u, const eg_training_param *param) {
-  eg_ref sum = eg_ref_of(param->sum.exit);
-  if (u->training->micro_batches == 1) return eg_ref_of(param->gradient);
-  u->b.dtype = eg_build_type(&u->b, sum)->dtype;
+  bool is_one = u->training->micro_batches == 1;
+  eg_ref sum = eg_ref_of(is_one ? param->gradient : param->sum.exit);
+  u->b.dtype = eg_build_type(&u->b, eg_ref_of(param->value.entry))->dtype;
+  sum = eg_build_cast(&u->b, sum, u->b.dtype);
+  if (is_one) return sum;
   double number = 1.0 / u->training->micro_batches;
   eg_ref share = emit_common(u, COMMON_SHARE, number, EG_REF_NONE);
   return EG_BUILD(&u->b, EG_OP_MUL, sum, share);
@@ -210,6 +222,14 @@ static void emit_formulas(updater *u, eg_ref g, eg_training_param *param) {
   param->value.exit = eg_value_of(EG_FORMULA(b, rule->weight, "wlgm", w, l, g, m));
 }
 
+/// Emits the next copy of a weight in bfloat16, where the precision keeps copies.
+static void emit_copy(updater *u, eg_training_param *param) {
+  eg_training_state *copy = &param->state[rules[u->options->optimizer].states];
+  if (copy->entry.id == EG_VALUE_NONE.id) return;
+  copy->exit =
+      eg_value_of(eg_build_cast(&u->b, eg_ref_of(param->value.exit), EGRAPH_BFLOAT16));
+}
+
 /// Emits the update phase: sets value.exit and state[].exit of every parameter
 /// from gradient, or sum.exit if there is one, and the step's inputs. Fails
 /// with EGRAPH_E_MEMORY.
@@ -231,6 +251,7 @@ static egraph_status emit_update(eg_node_cons *cons, const eg_graph *forward,
       emit_adam(&u, g, param);
     else
       emit_formulas(&u, g, param);
+    emit_copy(&u, param);
   }
   return u.b.status;
 }
@@ -265,17 +286,32 @@ static egraph_status write_state_name(maker *m, const char *of, const char *suff
   return eg_text_printf(&m->text, "%s.%s", of, suffix);
 }
 
+/// Adds an input "w.suffix" with the sizes of the input `of`, "w".
 static egraph_status add_entry(maker *m, eg_value of, const char *suffix,
-                               eg_training_state *out) {
+                               egraph_dtype dtype, eg_value *out) {
   const eg_value_info *info = eg_graph_value(m->out->graph, of);
+  eg_type type = info->type;
+  type.dtype = dtype;
   EG_TRY(write_state_name(m, info->name, suffix));
-  return add_input(m, eg_text_of(&m->text), &info->type, &out->entry);
+  return add_input(m, eg_text_of(&m->text), &type, out);
+}
+
+static bool is_lowered(const maker *m) {
+  return m->options->precision != EG_PRECISION_MODEL;
+}
+
+static bool keeps_copies(const maker *m) {
+  return m->options->precision >= EG_PRECISION_BF16_WEIGHTS;
 }
 
 // ---- forward ------------------------------------------------------------------------
 
 static bool is_trained(const maker *m, uint32_t v) {
   return m->fates[v] == EG_FATE_TRAINED;
+}
+
+static egraph_dtype dtype_of(const maker *m, eg_value value) {
+  return eg_graph_value(m->out->graph, value)->type.dtype;
 }
 
 static egraph_status copy_forward_leaf(maker *m, uint32_t id) {
@@ -295,10 +331,11 @@ static egraph_status copy_forward_leaf(maker *m, uint32_t id) {
 
 static egraph_status lower_leaf(maker *m, uint32_t id) {
   const eg_value_info *info = eg_graph_value(m->forward, (eg_value){id});
-  if (!m->options->mixed_precision || info->type.dtype != EGRAPH_FLOAT32 ||
-      !m->needed[id])
+  if (!is_lowered(m) || info->type.dtype != EGRAPH_FLOAT32 || !m->needed[id])
     return EGRAPH_OK;
   eg_node_cons_stamp(&m->cons, id, EG_MADE_CAST);
+  if (is_trained(m, id) && keeps_copies(m))
+    return add_entry(m, m->entry[id], COPY, EGRAPH_BFLOAT16, &m->map[id]);
   m->map[id] = eg_value_of(eg_build_cast(&m->b, eg_ref_of(m->map[id]), EGRAPH_BFLOAT16));
   return m->b.status;
 }
@@ -340,7 +377,7 @@ static egraph_status copy_forward_node(maker *m, const eg_graph_node_info *node,
     names[i] = free_name(m, node->results[i]);
   eg_attr slots[16];
   eg_attrs attrs = *node->attrs;
-  if (m->options->mixed_precision) lower_attrs(node->attrs, slots, &attrs);
+  if (is_lowered(m)) lower_attrs(node->attrs, slots, &attrs);
   eg_node_cons_stamp(&m->cons, node->results[0].id, EG_MADE_COPY);
   EG_TRY(node->attrs->op == EG_OP_OPAQUE
              ? copy_opaque_node(m, id, names)
@@ -398,13 +435,19 @@ static egraph_status add_params(maker *m) {
                                  .value = {m->entry[v], EG_VALUE_NONE},
                                  .gradient = EG_VALUE_NONE,
                                  .sum = none,
-                                 .state = {none, none}};
+                                 .state = {none, none, none}};
+    uint32_t own = rules[m->options->optimizer].states;
+    egraph_dtype type = eg_graph_value(m->forward, (eg_value){v})->type.dtype;
+    bool sums_halves = m->options->precision == EG_PRECISION_BF16_SUMS;
+    if (keeps_copies(m) && m->map[v].id != m->entry[v].id)
+      param->state[own].entry = m->map[v];
     eg_node_cons_stamp(&m->cons, v, EG_MADE_STATE);
     if (out->micro_batches > 1)
-      EG_TRY(add_entry(m, param->value.entry, "sum", &param->sum));
-    for (uint32_t i = 0; i < out->state_count; i++)
+      EG_TRY(add_entry(m, param->value.entry, "sum",
+                       sums_halves ? dtype_of(m, m->map[v]) : type, &param->sum.entry));
+    for (uint32_t i = 0; i < own; i++)
       EG_TRY(add_entry(m, param->value.entry, rules[m->options->optimizer].state_name[i],
-                       &param->state[i]));
+                       type, &param->state[i].entry));
   }
   return EGRAPH_OK;
 }
@@ -436,16 +479,22 @@ static egraph_status add_loss(maker *m, eg_value output, eg_ref *y,
   return m->b.status;
 }
 
+/// Returns the input that the forward pass reads as a weight: the weight, or its copy.
+static eg_value read_entry(const maker *m, const eg_training_param *param) {
+  return keeps_copies(m) ? m->map[param->weight.id] : param->value.entry;
+}
+
 /// Emits the gradient of one micro-batch, and its sum with the gradients of
 /// earlier micro-batches.
 static egraph_status emit_gradient(maker *m, eg_value found, eg_training_param *param) {
-  eg_ref w = eg_ref_of(param->value.entry), g = eg_ref_of(found);
+  eg_ref w = eg_ref_of(read_entry(m, param)), g = eg_ref_of(found);
   eg_node_cons_stamp(&m->cons, param->weight.id, EG_MADE_GRADIENT);
   // Only piecewise constant operators lead to the loss: the gradient is zero.
   if (!eg_ref_exists(g)) g = eg_build_fill(&m->b, eg_build_type(&m->b, w), 0);
   param->gradient = eg_value_of(g);
   if (m->out->micro_batches == 1) return m->b.status;
   eg_node_cons_stamp(&m->cons, param->weight.id, EG_MADE_SUM);
+  g = eg_build_cast(&m->b, g, dtype_of(m, param->sum.entry));
   eg_ref sum = EG_BUILD(&m->b, EG_OP_ADD, eg_ref_of(param->sum.entry), g);
   param->sum.exit = eg_value_of(sum);
   return m->b.status;
@@ -515,7 +564,7 @@ static egraph_status emit_backward(maker *m, const eg_gradient_seed *seeds,
   EG_TRY(eg_values_resize(&m->operands, params + sent));
   EG_TRY(eg_values_resize(&m->results, params + sent));
   for (uint32_t i = 0; i < params; i++)
-    m->operands.data[i] = out->params[i].value.entry;
+    m->operands.data[i] = read_entry(m, &out->params[i]);
   for (uint32_t i = 0; i < sent; i++)
     m->operands.data[params + i] = m->entry[m->sent_back.data[i].id];
   EG_TRY(eg_graph_gradient(&m->cons, seeds, seed_count, m->operands.data, params + sent,
@@ -564,7 +613,7 @@ static egraph_status add_step_outputs(maker *m) {
     const eg_training_param *param = &out->params[i];
     EG_TRY(add_exit(m, param->value));
     EG_TRY(add_exit(m, param->sum));
-    for (uint32_t n = 0; n < EG_MAX_OPTIMIZER_STATES; n++)
+    for (uint32_t n = 0; n < out->state_count; n++)
       EG_TRY(add_exit(m, param->state[n]));
   }
   return EGRAPH_OK;
@@ -651,7 +700,8 @@ egraph_status eg_training_step(const eg_graph *forward,
                       .target = EG_VALUE_NONE,
                       .learning_rate = EG_VALUE_NONE,
                       .step = EG_VALUE_NONE,
-                      .state_count = rules[options->optimizer].states,
+                      .state_count = rules[options->optimizer].states +
+                                     (options->precision >= EG_PRECISION_BF16_WEIGHTS),
                       .micro_batches = options->micro_batches,
                       .alloc = alloc};
   eg_stamps_init(&made.stamps, alloc);

@@ -2,7 +2,8 @@
 // nodes like any others, in this order:
 //
 //   inputs      inputs of the forward graph, target, learning_rate, step (Adam, AdamW);
-//               per trained weight w: w, w.sum (micro-batches), the optimizer's states
+//               per trained weight w: w, w.copy (copies in bfloat16), w.sum
+//               (micro-batches), the optimizer's states
 //   F forward   the forward graph, and the loss of one micro-batch
 //   B backward  gradients, from the loss back; added to the accumulators w.sum
 //   O update    mean over micro-batches, clipping, optimizer
@@ -15,6 +16,9 @@
 // same, if w and the states are kept from the last run only, and each run gets the values
 // of the step before.) The loss of the step is the mean over its micro-batches. So F and
 // B cost M times, O once.
+//
+// With copies in bfloat16 (eg_precision), F and B read w.copy, and O makes the next
+// w.copy from the next w. Before the first step, w.copy is w rounded to bfloat16.
 //
 // A trained weight is an input, not a weight: weights are constants, with which the
 // optimizer may compute ahead of time. In the backward pass a weight has its value of the
@@ -38,7 +42,21 @@
 typedef enum eg_optimizer {
   EG_OPTIMIZER_LIST(EG_ENUM_ID) EG_OPTIMIZER_COUNT
 } eg_optimizer;
-enum { EG_MAX_OPTIMIZER_STATES = 2 };
+enum { EG_MAX_OPTIMIZER_STATES = 2, EG_MAX_STATES = EG_MAX_OPTIMIZER_STATES + 1 };
+
+// Precisions: id, spelling. Values of the forward graph that are float32 are computed in
+// bfloat16 except with EG_PRECISION_MODEL; weights that the optimizer updates, and its
+// states, stay float32.
+#define EG_PRECISION_LIST(X)                                                             \
+  X(EG_PRECISION_MODEL, "model") /* all types are those of the model */                  \
+  /* each micro-batch casts weights; their gradients and sums are float32 (autocast) */  \
+  X(EG_PRECISION_BF16, "bf16")                                                           \
+  /* copies of weights are kept in bfloat16, gradients are bfloat16, sums float32 */     \
+  X(EG_PRECISION_BF16_WEIGHTS, "bf16-weights")                                           \
+  X(EG_PRECISION_BF16_SUMS, "bf16-sums") /* sums of gradients are bfloat16, too */
+typedef enum eg_precision {
+  EG_PRECISION_LIST(EG_ENUM_ID) EG_PRECISION_COUNT
+} eg_precision;
 
 typedef struct eg_training_options {
   eg_loss loss;
@@ -52,9 +70,7 @@ typedef struct eg_training_options {
   double weight_decay;
   double clip_norm;       // largest norm of all gradients together; 0: no limit
   uint32_t micro_batches; // >= 1
-  // Compute float32 values of the forward graph in bfloat16; loss, gradients of weights,
-  // weights and states stay float32.
-  bool mixed_precision;
+  eg_precision precision;
   eg_parameter_wish parameters; // the trained weights
   // A stage of a pipeline is a step that other stages precede or follow:
   // `is_inner`: there is no loss, the cotangent of each floating-point output y is an
@@ -78,9 +94,10 @@ typedef struct eg_training_state {
 typedef struct eg_training_param {
   eg_value weight; // in the forward graph
   eg_training_state value;
-  eg_value gradient;     // of one micro-batch, with the type of the weight
+  eg_value gradient;     // of one micro-batch, with the type of the weight, or its copy
   eg_training_state sum; // sum of gradients; none with one micro-batch
-  eg_training_state state[EG_MAX_OPTIMIZER_STATES];
+  // Those of the optimizer; then, where the precision keeps copies, the weight's copy
+  eg_training_state state[EG_MAX_STATES];
 } eg_training_param;
 
 typedef struct eg_training {
@@ -116,5 +133,7 @@ const char *eg_loss_name(eg_loss loss);
 bool eg_loss_find(const char *name, eg_loss *out);
 const char *eg_optimizer_name(eg_optimizer optimizer);
 bool eg_optimizer_find(const char *name, eg_optimizer *out);
+const char *eg_precision_name(eg_precision precision);
+bool eg_precision_find(const char *name, eg_precision *out);
 
 #endif

@@ -74,6 +74,17 @@ for ranks in 1 2; do
   same four.npz again.npz
 done
 expect 0 '^step 3 ' - run net.egraph --ranks 1 $square --optimizer adam --train 1 --resume two.npz
+
+# Copies in bfloat16 begin as their weights; checkpoints have the weights alone.
+for precision in bf16-weights bf16-sums; do
+  expect 0 '^plan ' - plan net.egraph --machine 'host*2' $square --train adam --precision $precision --micro-batches 2 -o half.json
+  run='run half.json --weights net.egraph'
+  expect 0 '^verify +outputs equal' - $run --train 2 --verify --checkpoint half.npz
+  expect 0 '^step 4 ' - $run --train 2 --resume half.npz --checkpoint end.npz
+  expect 0 '' - $run --train 4 --checkpoint whole.npz
+  same end.npz whole.npz
+done
+expect 1 - "there is no precision 'half'; choose model, bf16" plan net.egraph --train sgd $square --precision half
 expect 1 - "two.npz has 'w1.m', which the plan does not train" run net.egraph --train 1 $square --resume two.npz
 expect 0 '' - run net.egraph --train 1 $square --checkpoint sgd.npz
 expect 1 - "sgd.npz has no 'w1.m'; give the checkpoint of the same model" \

@@ -40,7 +40,7 @@ static void transformers_in_two_precisions_are_unfolded(void **state) {
     eg_training whole;
     unfold_case c;
     eg_emitted_plan plan;
-    options.mixed_precision = mixed != 0;
+    options.precision = (eg_precision)mixed;
     options.micro_batches = mixed != 0 ? 2 : 1;
     eg_text_init(&text, eg_allocator_heap());
     model_transformer(&text, &m);

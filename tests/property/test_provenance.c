@@ -132,7 +132,7 @@ static void draw_training(eg_rng *rng, eg_training_options *out) {
   out->micro_batches = 1 + (uint32_t)eg_rng_below(rng, 3);
   out->clip_norm = flip(rng) ? 1 : 0;
   out->weight_decay = flip(rng) ? 0.01 : 0;
-  out->mixed_precision = flip(rng);
+  out->precision = (eg_precision)eg_rng_below(rng, EG_PRECISION_COUNT);
   if (eg_rng_below(rng, 4) == 0) out->parameters.freeze = frozen;
   if (out->parameters.freeze != NULL) out->parameters.freeze_count = 1;
 }

@@ -115,6 +115,48 @@ static void deep_plans_are_trained_as_on_one_device(void **state) {
   egraph_plan_destroy(plan);
 }
 
+/// A copy without data begins as its weight: the run ends like a run with copies given.
+static void copies_without_data_begin_as_their_weights(void **state) {
+  api_kit *kit = *state;
+  egraph_graph *model = api_deep(&kit->alloc, LAYERS);
+  egraph_plan *plan;
+  api_problem problem = api_target("host*2", NULL);
+  problem.trains = true;
+  problem.training.loss = "mean-squared-error";
+  problem.training.precision = "bf16-weights";
+  assert_ok(api_plan(&kit->alloc, model, &problem, &plan));
+  training given, absent;
+  training_init(&given, egraph_plan_graph(plan));
+  training_init(&absent, egraph_plan_graph(plan));
+  uint32_t copies = 0;
+  for (uint32_t i = 0; i < given.input_count; i++) {
+    const char *dot = strchr(given.input_names[i], '.');
+    if (dot == NULL || strcmp(dot, ".copy") != 0) continue;
+    for (uint32_t w = 0; w < given.input_count; w++)
+      if (strlen(given.input_names[w]) == (size_t)(dot - given.input_names[i]) &&
+          strncmp(given.input_names[w], given.input_names[i],
+                  strlen(given.input_names[w])) == 0)
+        egraph_tensor_convert(&given.inputs[w], &given.inputs[i]);
+    test_free(absent.inputs[i].data);
+    absent.inputs[i].data = NULL;
+    copies++;
+  }
+  assert_true(copies >= LAYERS);
+  const egraph_plan_run_options options = {.size = sizeof options, .seed = 1, .steps = 2};
+  training *const runs[] = {&given, &absent};
+  for (int r = 0; r < 2; r++)
+    assert_ok(egraph_plan_run_local(NULL, plan, &options, runs[r]->inputs,
+                                    runs[r]->input_count, runs[r]->outputs,
+                                    runs[r]->output_count));
+  for (uint32_t o = 0; o < given.output_count; o++)
+    assert_memory_equal(given.outputs[o].data, absent.outputs[o].data,
+                        egraph_tensor_bytes(&given.outputs[o]));
+  training_deinit(&given);
+  training_deinit(&absent);
+  egraph_plan_destroy(plan);
+  egraph_graph_destroy(model);
+}
+
 static void a_run_may_be_stopped_after_a_step(void **state) {
   api_kit *kit = *state;
   egraph_plan *plan = plan_layers(&kit->alloc, "host*2");
@@ -309,6 +351,7 @@ static void measuring_survives_failing_allocations(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       api_test(deep_plans_are_trained_as_on_one_device),
+      api_test(copies_without_data_begin_as_their_weights),
       api_test(a_run_may_be_stopped_after_a_step),
       api_test(channels_that_are_not_there_are_named),
       api_test(this_host_is_measured),

@@ -43,7 +43,7 @@ static void a_long_sequence_is_split_between_the_split_products(void **state) {
     const double activation = (mixed ? 2 : FLOAT32) * 2048.0 * 12288;
     const double vector = FLOAT32 * 12288;
     eg_training_options options = training(EG_OPTIMIZER_ADAM, 1);
-    options.mixed_precision = mixed != 0;
+    options.precision = (eg_precision)mixed;
     planned p;
     eg_text model;
     eg_text_init(&model, eg_allocator_heap());

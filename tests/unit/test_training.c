@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
 
+#include "ops/kernels.h"
 #include "tests/unit/training_kit.h"
 #include "tests/unit/training_plain.h"
 
@@ -12,6 +13,14 @@ static void set_params(stepper *s, const plain *n) {
   for (int p = 0; p < PARAMS; p++)
     for (int i = 0; i < param_sizes[p]; i++)
       eg_tensor_set_double(stepper_input(s, param_names[p]), i, n->w[p][i]);
+  for (uint32_t p = 0; p < s->step.param_count && s->step.state_count != 0; p++) {
+    const eg_training_param *param = &s->step.params[p];
+    eg_value last = param->state[s->step.state_count - 1].entry;
+    const char *of = eg_graph_value(s->step.graph, param->value.entry)->name;
+    const char *name = eg_graph_value(s->step.graph, last)->name;
+    if (strcmp(name + strlen(of), ".copy") == 0)
+      eg_tensor_convert(stepper_input(s, of), stepper_input(s, name));
+  }
 }
 
 static void set_rows(stepper *s, const plain *n, int first, int count) {
@@ -133,8 +142,56 @@ static void mixed_precision_stays_near_full_precision(void **state) {
   (void)state;
   eg_training_options options = options_of(EG_OPTIMIZER_MOMENTUM);
   compare(NETWORK("float32", "8"), &options, 1e-5);
-  options.mixed_precision = true;
+  options.precision = EG_PRECISION_BF16;
   compare(NETWORK("float32", "8"), &options, 3e-2);
+}
+
+/// Sums of four gradients in bfloat16 lose another bit.
+static void sums_in_bfloat16_stay_near_full_precision(void **state) {
+  (void)state;
+  eg_training_options options = options_of(EG_OPTIMIZER_MOMENTUM);
+  options.precision = EG_PRECISION_BF16_SUMS;
+  options.micro_batches = 4;
+  compare(NETWORK("float32", "2"), &options, 6e-2);
+}
+
+/// Trains the network twice, with casts and with copies of the weights.
+static void train_twice(const char *text, eg_training_options *options) {
+  static const eg_precision both[] = {EG_PRECISION_BF16, EG_PRECISION_BF16_WEIGHTS};
+  plain n;
+  stepper s[2];
+  plain_init(&n, options);
+  for (int i = 0; i < 2; i++) {
+    options->precision = both[i];
+    stepper_init(&s[i], text, options);
+    set_params(&s[i], &n);
+  }
+  for (int step = 0; step < STEPS; step++) {
+    double cast = run_step(&s[0], &n, rates[step], step + 1);
+    double copied = run_step(&s[1], &n, rates[step], step + 1);
+    assert_true(cast == copied);
+    for (int p = 0; p < PARAMS; p++) {
+      const eg_tensor *a = stepper_input(&s[0], param_names[p]),
+                      *b = stepper_input(&s[1], param_names[p]);
+      assert_memory_equal(a->data, b->data, eg_type_bytes(&a->type));
+    }
+  }
+  for (int i = 0; i < 2; i++)
+    stepper_deinit(&s[i]);
+}
+
+/// A copy is what the cast of each micro-batch is; gradients are summed alike.
+static void copies_in_bfloat16_train_the_same_bits(void **state) {
+  (void)state;
+  for (int optimizer = 0; optimizer < EG_OPTIMIZER_COUNT; optimizer++)
+    for (int clips = 0; clips < 2; clips++) {
+      eg_training_options options = options_of((eg_optimizer)optimizer);
+      options.clip_norm = clips * 0.2;
+      options.weight_decay = 0.1;
+      train_twice(NETWORK("float32", "8"), &options);
+      options.micro_batches = 4;
+      train_twice(NETWORK("float32", "2"), &options);
+    }
 }
 
 /// Casts are named "v" and a number; so may be what the user has.
@@ -146,7 +203,7 @@ static void mixed_precision_bears_names_like_its_own(void **state) {
       "(let v5 (relu v4))(output v5)";
   stepper s;
   eg_training_options options = options_of(EG_OPTIMIZER_SGD);
-  options.mixed_precision = true;
+  options.precision = EG_PRECISION_BF16;
   stepper_init(&s, text, &options);
   assert_int_equal(s.step.param_count, 2);
   assert_non_null(stepper_input(&s, "v2"));
@@ -159,7 +216,7 @@ static void mixed_precision_computes_in_bfloat16_and_keeps_float32(void **state)
   (void)state;
   stepper s;
   eg_training_options options = options_of(EG_OPTIMIZER_ADAM);
-  options.mixed_precision = true;
+  options.precision = EG_PRECISION_BF16;
   options.micro_batches = 2;
   stepper_init(&s, NETWORK("float32", "4"), &options);
   const eg_graph *graph = s.step.graph;
@@ -192,6 +249,11 @@ static void names_are_found_again(void **state) {
     eg_optimizer optimizer;
     assert_true(eg_optimizer_find(eg_optimizer_name((eg_optimizer)i), &optimizer));
     assert_int_equal(optimizer, i);
+  }
+  for (int i = 0; i < EG_PRECISION_COUNT; i++) {
+    eg_precision precision;
+    assert_true(eg_precision_find(eg_precision_name((eg_precision)i), &precision));
+    assert_int_equal(precision, i);
   }
   eg_loss loss;
   eg_optimizer optimizer;
@@ -389,7 +451,9 @@ static void every_allocation_may_fail(void **state) {
   options.loss = EG_LOSS_CROSS_ENTROPY;
   options.micro_batches = 2;
   options.clip_norm = 1;
-  options.mixed_precision = true;
+  options.precision = EG_PRECISION_BF16;
+  test_every_allocation_failing(make_step, &options);
+  options.precision = EG_PRECISION_BF16_WEIGHTS;
   test_every_allocation_failing(make_step, &options);
   static const char *const sent_back[] = {"x"};
   options.is_inner = true;
@@ -404,6 +468,8 @@ int main(void) {
       cmocka_unit_test(gradients_are_clipped_by_their_common_norm),
       cmocka_unit_test(micro_batches_add_up_to_the_batch),
       cmocka_unit_test(mixed_precision_stays_near_full_precision),
+      cmocka_unit_test(sums_in_bfloat16_stay_near_full_precision),
+      cmocka_unit_test(copies_in_bfloat16_train_the_same_bits),
       cmocka_unit_test(mixed_precision_bears_names_like_its_own),
       cmocka_unit_test(mixed_precision_computes_in_bfloat16_and_keeps_float32),
       cmocka_unit_test(names_are_found_again),

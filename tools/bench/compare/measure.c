@@ -87,7 +87,7 @@ static void prepare_call(const compare_case *c, const egraph_graph *graph,
   call->training.optimizer = model->optimizer;
   call->training.loss = model->loss;
   call->training.micro_batches = c->model.micro_batches;
-  call->training.mixed_precision = c->is_bfloat16;
+  if (c->is_bfloat16) call->training.precision = "bf16";
   if (egraph_graph_find_weight(graph, FROZEN[0], &mask) == EGRAPH_OK) {
     call->training.freeze = FROZEN;
     call->training.freeze_count = 1;
