@@ -153,11 +153,13 @@ void eg_plan_job_take(eg_plan_job *job, const eg_machine_mesh *mesh,
   if (out->has_plan) eg_loaded_plan_deinit(&out->planned);
   out->planned = (eg_loaded_plan){planning->emitted.graph, planning->emitted.plan};
   eg_u32s_deinit(&planning->emitted.value_of);
+  eg_u32s_deinit(&planning->emitted.again_of);
   out->has_plan = true;
   job->best = (eg_best_plan){.mesh = *mesh,
                              .objective = objective_seconds,
                              .bound = planning->bound,
-                             .memory = planning->memory};
+                             .memory = planning->memory,
+                             .makes_again = planning->makes_again};
   out->report.cost_after = planning->cost;
   memcpy(out->seed, planning->seed, sizeof out->seed);
   out->report.seed = out->seed[0] != '\0' ? out->seed : NULL;

@@ -21,7 +21,8 @@ typedef struct eg_best_plan {
   double objective; // seconds by which it was chosen; INFINITY: there is no plan
   double bound;     // of all plans on its mesh
   double memory;
-  double excess; // bytes over the limit of memory, for a plan of another searcher
+  bool makes_again; // eg_planning
+  double excess;    // bytes over the limit of memory, for a plan of another searcher
 } eg_best_plan;
 
 /// The best plan of each baseline so far; starts as zeros.

@@ -175,11 +175,12 @@ egraph_status eg_plan_report_certify(eg_plan_job *job) {
   assert(job->out->has_plan);
   if (isfinite(job->answer_limit))
     eg_joint_step_limit_memory(&job->step, job->answer_limit);
-  const eg_planner_input input = eg_plan_job_input(
+  eg_planner_input input = eg_plan_job_input(
       job, &job->best.mesh,
       job->budget.is_cancelled ? EG_LEAST_SECONDS
                                : fmax(left, eg_plan_job_kept_seconds(job)),
       CERTIFICATE_WORK * job->budget.steps);
+  input.binds = job->best.makes_again;
   const eg_plan_claim claim = {.plan = &job->out->planned.plan,
                                .cost = job->out->report.cost_after,
                                .bound = job->best.bound};

@@ -10,6 +10,7 @@
 
 #include "base/groups.h"
 #include "base/owner.h"
+#include "base/text.h"
 #include "optimize/fold/unfold.h"
 #include "pcg/graph/node_cons.h"
 
@@ -44,11 +45,12 @@ typedef struct writer {
   eg_u32s addends, sums;        // [additions] value, node that makes the sum
   eg_u32s sum_begin, additions; // [draft values + 1] of a value
   eg_arena arena;               // of one node
+  eg_text name;
   uint32_t next_name;
 } writer;
 EG_OWNER_DEFINE_STATIC(writer,
                        (eg_u32s, written, node_of, addends, sums, sum_begin, additions),
-                       (eg_bytes, done), (eg_arena, arena))
+                       (eg_bytes, done), (eg_arena, arena), (eg_text, name))
 
 /// Raises the phase of each drafted node (a node to be written) to the phases of its
 /// operands: a phase begins when the phase before has ended.
@@ -90,11 +92,26 @@ static egraph_status written_value(writer *w, uint32_t drafted, uint32_t *out) {
   return EGRAPH_OK;
 }
 
+static bool is_taken(const writer *w, const char *name) {
+  eg_value taken;
+  return eg_graph_find_value(w->graph, name, &taken) ||
+         eg_graph_find_value(w->whole, name, &taken);
+}
+
 /// Returns the name that a drafted value has in the whole step, or a new unused name.
 static egraph_status name_value(writer *w, uint32_t drafted, const char **out) {
-  uint32_t whole = w->draft.values.data[drafted].whole;
+  const eg_draft_value *value = &w->draft.values.data[drafted];
+  uint32_t whole = value->whole;
   char name[32];
   eg_value taken;
+  if (value->again_of != NONE) {
+    const char *of = eg_graph_value(w->whole, (eg_value){value->again_of})->name;
+    eg_text_clear(&w->name);
+    EG_TRY(eg_text_printf(&w->name, "%s.again", of));
+    if (!is_taken(w, eg_text_of(&w->name)))
+      return eg_arena_string(&w->arena, eg_text_of(&w->name),
+                             strlen(eg_text_of(&w->name)), out);
+  }
   if (whole != NONE) {
     *out = eg_graph_value(w->whole, (eg_value){whole})->name;
     if (!eg_graph_find_value(w->graph, *out, &taken)) return EGRAPH_OK;
@@ -117,8 +134,12 @@ static egraph_status write_draft_node(writer *w, eg_node_cons *cons,
   for (uint32_t r = 0; r < node->result_count; r++)
     EG_TRY(name_value(w, node->results + r, &names[r]));
   uint32_t before = eg_graph_node_count(w->graph);
-  EG_TRY(eg_node_cons_add(cons, node->name, node->attrs, inputs, node->operand_count,
-                          names, results));
+  if (node->is_again)
+    EG_TRY(eg_graph_add_node(w->graph, node->name, node->attrs, inputs,
+                             node->operand_count, names, results));
+  else
+    EG_TRY(eg_node_cons_add(cons, node->name, node->attrs, inputs, node->operand_count,
+                            names, results));
   bool is_new = eg_graph_node_count(w->graph) != before;
   for (uint32_t r = 0; r < node->result_count; r++) {
     w->written.data[node->results + r] = results[r].id;

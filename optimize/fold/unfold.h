@@ -42,6 +42,7 @@ void eg_unfold_match_deinit(eg_unfold_match *match);
 typedef struct eg_draft_node {
   const eg_attrs *attrs;
   const char *name;
+  bool is_again; // makes values again that another node makes
   uint32_t step; // step of the folded plan that this one copies; UINT32_MAX: none
   eg_phase phase;
   uint32_t operands, operand_count; // draft values, in eg_unfold_draft.operands
@@ -50,8 +51,9 @@ typedef struct eg_draft_node {
 EG_VEC_DEFINE(eg_draft_nodes, eg_draft_node);
 
 typedef struct eg_draft_value {
-  uint32_t whole;   // value of the step with this name; UINT32_MAX: new
-  uint32_t planned; // value of the planned graph that represents it; UINT32_MAX: none
+  uint32_t whole;    // value of the step with this name; UINT32_MAX: new
+  uint32_t planned;  // value of the planned graph that represents it; UINT32_MAX: none
+  uint32_t again_of; // value of the whole step that is made again; UINT32_MAX: none
 } eg_draft_value;
 EG_VEC_DEFINE(eg_draft_values, eg_draft_value);
 

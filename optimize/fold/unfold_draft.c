@@ -245,11 +245,12 @@ static egraph_status find_sources(drafter *d, size_t goal, goal_kind *out) {
 // ---- writing --------------------------------------------------------------------------
 
 static egraph_status add_draft_value(drafter *d, size_t goal, uint32_t whole,
-                                     uint32_t planned) {
+                                     uint32_t planned, uint32_t again_of) {
   d->goals.data[goal].made = (uint32_t)d->out->values.len;
   d->goals.data[goal].color = DONE;
-  return eg_draft_values_push(&d->out->values,
-                              (eg_draft_value){.whole = whole, .planned = planned});
+  return eg_draft_values_push(
+      &d->out->values,
+      (eg_draft_value){.whole = whole, .planned = planned, .again_of = again_of});
 }
 
 /// Adds a node to the draft whose operands are the current `sources`.
@@ -292,10 +293,14 @@ static egraph_status write_like(drafter *d, size_t goal) {
   EG_TRY(add_draft_node(d, &info, step,
                         step == NONE ? EG_PHASE_FORWARD
                                      : d->folded->plan.steps.data[step].phase));
+  const uint32_t *again_of = d->folded->again_of.data;
   for (uint32_t r = 0; r < info.result_count; r++) {
-    uint32_t result = info.results[r].id;
+    uint32_t result = info.results[r].id, like_again = again_of[result];
+    bool is_again = like_again != NONE;
+    if (is_again) d->out->nodes.data[d->out->nodes.len - 1].is_again = true;
     EG_TRY(add_draft_value(d, cell_goal(d, row, result),
-                           image_made(d, row, info.results[r]), result));
+                           image_made(d, row, info.results[r]), result,
+                           is_again ? image_made(d, row, (eg_value){like_again}) : NONE));
   }
   return EGRAPH_OK;
 }
@@ -330,7 +335,7 @@ static egraph_status write_own(drafter *d, uint32_t value) {
   for (uint32_t r = 0; r < info.result_count; r++) {
     uint32_t result = info.results[r].id, before = d->goals.data[result].made;
     bool is_there = d->goals.data[result].color == DONE;
-    EG_TRY(add_draft_value(d, result, result, NONE));
+    EG_TRY(add_draft_value(d, result, result, NONE, NONE));
     if (is_there) d->goals.data[result].made = before;
   }
   return EGRAPH_OK;
@@ -338,7 +343,8 @@ static egraph_status write_own(drafter *d, uint32_t value) {
 
 static egraph_status write_goal(drafter *d, size_t goal, goal_kind kind) {
   switch (kind) {
-  case LEAF: return add_draft_value(d, goal, (uint32_t)goal, d->planned_of.data[goal]);
+  case LEAF:
+    return add_draft_value(d, goal, (uint32_t)goal, d->planned_of.data[goal], NONE);
   case SAME:
     d->goals.data[goal].made = d->goals.data[d->sources.data[0]].made;
     return EGRAPH_OK;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/groups.h"
+#include "base/text.h"
 #include "optimize/space/graph_writer.h"
 
 // ---- solutions --------------------------------------------------------------------
@@ -53,19 +54,18 @@ uint32_t eg_plan_solution_made(const eg_plan_solution *s, uint32_t v) {
              : s->model->copies.data[(size_t)v * EG_PHASE_COUNT + value->phase];
 }
 
-/// Returns the operator that makes a value of the plan space; NULL: it is not needed.
-static const eg_space_operator *operator_of_value(const eg_plan_solution *s, uint32_t v) {
-  uint32_t strategy = eg_plan_solution_strategy(s, eg_plan_solution_made(s, v));
+/// Returns the operator that makes a problem value; NULL: it is not needed, or kept.
+static const eg_space_operator *operator_of_copy(const eg_plan_solution *s,
+                                                 uint32_t copy) {
+  uint32_t strategy = eg_plan_solution_strategy(s, copy);
   if (strategy == EG_LAYOUT_NONE) return NULL;
   uint32_t op = s->model->operators.data[s->operator_of.data[strategy]];
-  assert(op != NONE && "only copies are kept");
-  return &s->space->operators.data[op];
+  return op != NONE ? &s->space->operators.data[op] : NULL;
 }
 
-/// Returns the strategy by which an operator makes a value; the value is no input.
-static const eg_space_strategy *spread_of(const eg_plan_solution *s, uint32_t v) {
-  uint32_t strategy = eg_plan_solution_strategy(s, eg_plan_solution_made(s, v));
-  return &s->space->strategies.data[s->model->strategies.data[strategy]];
+/// Returns the operator that makes a value of the plan space; NULL: it is not needed.
+static const eg_space_operator *operator_of_value(const eg_plan_solution *s, uint32_t v) {
+  return operator_of_copy(s, eg_plan_solution_made(s, v));
 }
 
 static eg_layout layout_at(const eg_plan_solution *s, uint32_t place) {
@@ -96,7 +96,8 @@ egraph_status eg_plan_complete(const eg_plan_model *model, egraph_allocator allo
 // Steps are emitted phase by phase: the nodes of the phase, operands first. Before each
 // node come the moves that its operands need, after it the moves to the layouts that
 // later phases keep. A summand is added to its sum over micro-batches as soon as it
-// exists, so that it can be freed.
+// exists, so that it can be freed. What a phase makes again is a node of its own, written
+// before the first node that needs it.
 //
 // A state belongs to a place of the layout problem: a value in one layout. A value stored
 // for later phases has a place in each phase, but one state.
@@ -113,18 +114,20 @@ typedef struct emitter {
   eg_plan_solution chosen;
   eg_graph_writer writer;
   const eg_graph *original;
-  eg_u32s state_of_place;       // [places] state, or NONE
-  eg_u32s addends, sums;        // [additions] to sums over micro-batches
+  eg_u32s made;           // [problem values] first value of the emitted graph, or NONE
+  eg_u32s state_of_place; // [places] state, or NONE
+  eg_u32s addends, sums;  // [additions] to sums over micro-batches
   eg_u32s sum_begin, additions; // [space values + 1] of a value
   eg_u32s stack, order;
   eg_bytes is_read;   // [problem values] by a node of its phase
   eg_values operands; // of the current node
+  eg_text name;       // likewise
   eg_emitted_plan *out;
 } emitter;
 EG_OWNER_DEFINE_STATIC(emitter,
-                       (eg_u32s, state_of_place, addends, sums, sum_begin, additions,
-                        stack, order),
-                       (eg_bytes, is_read), (eg_values, operands))
+                       (eg_u32s, made, state_of_place, addends, sums, sum_begin,
+                        additions, stack, order),
+                       (eg_bytes, is_read), (eg_values, operands), (eg_text, name))
 
 static const eg_attrs *attrs_of(const emitter *e, const eg_space_operator *op) {
   const eg_engine *engine = eg_plan_space_engine(e->space);
@@ -143,9 +146,17 @@ static uint32_t place_value(const emitter *e, uint32_t place) {
   return e->chosen.value_of_place.data[place];
 }
 
-/// Returns the place (index of a layout of a problem value) in which a value is made.
-static uint32_t place_made(const emitter *e, uint32_t v) {
-  return eg_plan_solution_place(&e->chosen, eg_plan_solution_made(&e->chosen, v));
+/// Returns the problem value, made by an operator, that a copy is or is kept from.
+static uint32_t origin_of(const emitter *e, uint32_t copy) {
+  while (operator_of_copy(&e->chosen, copy) == NULL)
+    copy = place_value(e, eg_plan_solution_kept_from(&e->chosen, copy));
+  return copy;
+}
+
+/// Returns the needs (places) of the strategy that makes a problem value.
+static const uint32_t *needs_of(const emitter *e, uint32_t copy) {
+  uint32_t strategy = eg_plan_solution_strategy(&e->chosen, copy);
+  return e->problem->needs.data + e->problem->need_begin.data[strategy];
 }
 
 // ---- states and moves ---------------------------------------------------------------
@@ -218,23 +229,35 @@ static egraph_status reach_place(emitter *e, uint32_t place) {
 // ---- nodes --------------------------------------------------------------------------
 
 static egraph_status write_entry(emitter *e, uint32_t v) {
+  uint32_t entry = e->model->entries.data[v];
   EG_TRY(eg_graph_writer_entry(&e->writer, v, operator_of_value(&e->chosen, v)->node));
-  return add_place_state(e, place_made(e, v), value_made(e, v), EG_PLAN_NONE);
+  e->made.data[entry] = e->writer.made.data[v];
+  return add_place_state(e, eg_plan_solution_place(&e->chosen, entry), value_made(e, v),
+                         EG_PLAN_NONE);
+}
+
+/// Notes the graph's value for a problem value; a value of the plan space has the first.
+static void note_made(emitter *e, uint32_t copy, uint32_t made) {
+  uint32_t *first = &e->writer.made.data[e->model->values.data[copy].value];
+  e->made.data[copy] = made;
+  if (*first == NONE) *first = made;
 }
 
 /// Writes an element of a tuple: a result of the tuple's node, without a plan step.
-static egraph_status write_part(emitter *e, uint32_t v, const eg_space_operator *op) {
+static void write_part(emitter *e, uint32_t copy, const eg_space_operator *op) {
   const eg_plan *plan = emitted_plan(e);
-  uint32_t tuple = e->space->inputs.data[op->inputs];
+  uint32_t of_tuple = place_of_copy(e, needs_of(e, copy)[0]);
+  uint32_t tuple = e->made.data[place_value(e, of_tuple)];
   uint32_t index = (uint32_t)eg_attr_at(attrs_of(e, op), EG_A_PART_INDEX)->i;
-  eg_graph_node node = eg_graph_value(plan->graph, value_made(e, tuple))->node;
-  uint32_t step = plan->states.data[e->state_of_place.data[place_made(e, tuple)]].step;
+  eg_graph_node node = eg_graph_value(plan->graph, (eg_value){tuple})->node;
+  uint32_t step = plan->states.data[e->state_of_place.data[of_tuple]].step;
   uint32_t first =
       plan->steps.data[step].operands + eg_graph_node_at(plan->graph, node).input_count;
-  e->writer.made.data[v] = value_made(e, tuple).id + index;
-  e->state_of_place.data[place_made(e, v)] = plan->operands.data[first + index];
-  e->out->place_of.data[plan->operands.data[first + index]] = place_made(e, v);
-  return EGRAPH_OK;
+  uint32_t state = plan->operands.data[first + index];
+  uint32_t place = eg_plan_solution_place(&e->chosen, copy);
+  note_made(e, copy, tuple + index);
+  e->state_of_place.data[place] = state;
+  e->out->place_of.data[state] = place;
 }
 
 /// Moves a value to the layouts stored for later phases as early as possible, so that its
@@ -274,33 +297,63 @@ static egraph_status set_element_layouts(eg_plan *plan, const eg_plan_step *step
   return EGRAPH_OK;
 }
 
-static egraph_status write_plan_node(emitter *e, uint32_t v,
-                                     const eg_space_operator *op) {
-  uint32_t strategy =
-      eg_plan_solution_strategy(&e->chosen, eg_plan_solution_made(&e->chosen, v));
-  const uint32_t *needs = e->problem->needs.data + e->problem->need_begin.data[strategy];
-  for (uint32_t i = 0; i < op->input_count; i++)
-    EG_TRY(reach_operand(e, needs[i]));
-  e->operands.len = 0;
-  for (uint32_t i = 0; i < op->input_count; i++)
-    EG_TRY(eg_values_push(&e->operands,
-                          value_made(e, e->space->inputs.data[op->inputs + i])));
+/// Names the value that a node of BACKWARD makes again: "x.again".
+static egraph_status name_again(emitter *e, uint32_t v) {
+  eg_value taken;
+  eg_text_clear(&e->name);
+  EG_TRY(eg_text_printf(&e->name, "%s.again",
+                        eg_graph_value(e->out->graph, value_made(e, v))->name));
+  if (!eg_graph_find_value(e->original, eg_text_of(&e->name), &taken) &&
+      !eg_graph_find_value(e->out->graph, eg_text_of(&e->name), &taken))
+    e->writer.names[v] = eg_text_of(&e->name);
+  return EGRAPH_OK;
+}
+
+/// Writes the node that makes a problem value; its operands are written.
+static egraph_status write_graph_node(emitter *e, uint32_t copy,
+                                      const eg_space_operator *op) {
+  uint32_t v = e->model->values.data[copy].value, like = e->writer.made.data[v];
+  const uint32_t *needs = needs_of(e, copy);
   eg_value made;
+  e->operands.len = 0;
+  for (uint32_t i = 0; i < op->input_count; i++) {
+    uint32_t from = origin_of(e, place_value(e, needs[i]));
+    EG_TRY(eg_values_push(&e->operands, (eg_value){e->made.data[from]}));
+  }
+  if (like != NONE) EG_TRY(name_again(e, v));
   EG_TRY(eg_graph_writer_node(&e->writer, v, op->node, e->operands.data, op->input_count,
                               &made));
-  e->writer.made.data[v] = made.id;
-  const eg_graph_node node = eg_graph_value(e->out->graph, made)->node;
+  note_made(e, copy, made.id);
+  for (uint32_t r = 0; like != NONE && made.id + r < eg_graph_value_count(e->out->graph);
+       r++) {
+    while (e->out->again_of.len <= made.id + r)
+      EG_TRY(eg_u32s_push(&e->out->again_of, NONE));
+    e->out->again_of.data[made.id + r] = like + r;
+  }
+  return EGRAPH_OK;
+}
+
+static egraph_status write_plan_node(emitter *e, uint32_t copy,
+                                     const eg_space_operator *op) {
+  const eg_model_value *of = &e->model->values.data[copy];
+  const uint32_t *needs = needs_of(e, copy);
+  for (uint32_t i = 0; i < op->input_count; i++)
+    EG_TRY(reach_operand(e, needs[i]));
+  EG_TRY(write_graph_node(e, copy, op));
+  uint32_t strategy = eg_plan_solution_strategy(&e->chosen, copy);
+  const eg_graph_node node =
+      eg_graph_value(e->out->graph, (eg_value){e->made.data[copy]})->node;
   const eg_graph_node_info info = eg_graph_node_at(e->out->graph, node);
-  const eg_space_strategy *spread = spread_of(&e->chosen, v);
+  const eg_space_strategy *spread =
+      &e->space->strategies.data[e->model->strategies.data[strategy]];
   eg_plan *plan = emitted_plan(e);
-  eg_phase phase = e->space->values.data[v].phase;
-  eg_plan_step step = {.phase = phase,
+  eg_plan_step step = {.phase = of->phase,
                        .node = node,
                        .operands = (uint32_t)plan->operands.len,
                        .seconds =
-                           spread->seconds * eg_node_weight(e->space->weights, phase),
+                           spread->seconds * eg_node_weight(e->space->weights, of->phase),
                        .basis = spread->basis,
-                       .more_blocks = e->space->values.data[v].times - 1};
+                       .more_blocks = e->space->values.data[of->value].times - 1};
   memcpy(step.action, spread->action, sizeof step.action);
   for (uint32_t i = 0; i < op->input_count; i++)
     EG_TRY(eg_u32s_push(&plan->operands,
@@ -313,54 +366,62 @@ static egraph_status write_plan_node(emitter *e, uint32_t v,
   for (uint32_t r = 0; r < info.result_count; r++)
     EG_TRY(eg_u32s_push(&plan->operands, (uint32_t)plan->states.len - 1 - r));
   if (info.result_count > 1) EG_TRY(set_element_layouts(plan, &step));
-  EG_TRY(eg_u32s_push(&e->out->value_at, eg_plan_solution_made(&e->chosen, v)));
+  EG_TRY(eg_u32s_push(&e->out->value_at, copy));
   return eg_plan_steps_push(&plan->steps, step);
 }
 
-static egraph_status write_value(emitter *e, uint32_t v) {
-  const eg_space_operator *op = operator_of_value(&e->chosen, v);
-  if (e->space->values.data[v].is_entry) return write_entry(e, v);
-  bool is_part = attrs_of(e, op)->op == EG_OP_PART;
-  EG_TRY(is_part ? write_part(e, v, op) : write_plan_node(e, v, op));
-  return keep_value(e, v, eg_plan_solution_made(&e->chosen, v));
+/// Writes a problem value that an operator makes in its phase.
+static egraph_status write_copy(emitter *e, uint32_t copy) {
+  const eg_space_operator *op = operator_of_copy(&e->chosen, copy);
+  if (attrs_of(e, op)->op == EG_OP_PART)
+    write_part(e, copy, op);
+  else
+    EG_TRY(write_plan_node(e, copy, op));
+  return keep_value(e, e->model->values.data[copy].value, copy);
 }
 
 // ---- phases -------------------------------------------------------------------------
 
+/// Returns the problem value that makes operand i of a problem value.
+static uint32_t operand_of(const emitter *e, uint32_t copy, uint32_t i) {
+  return origin_of(e, place_value(e, needs_of(e, copy)[i]));
+}
+
 /// Pushes operands that are not written yet. *out_waits: true if any was pushed.
-static egraph_status push_operands(emitter *e, uint32_t v, bool *out_waits) {
-  const eg_space_operator *op = operator_of_value(&e->chosen, v);
+static egraph_status push_operands(emitter *e, uint32_t copy, bool *out_waits) {
+  const eg_space_operator *op = operator_of_copy(&e->chosen, copy);
   *out_waits = false;
   for (uint32_t i = op->input_count; i-- > 0;) {
-    uint32_t operand = e->space->inputs.data[op->inputs + i];
-    if (e->writer.made.data[operand] != NONE) continue;
+    uint32_t operand = operand_of(e, copy, i);
+    if (e->made.data[operand] != NONE) continue;
     *out_waits = true;
     EG_TRY(eg_u32s_push(&e->order, operand));
   }
   return EGRAPH_OK;
 }
 
-static bool has_operands(const emitter *e, uint32_t v) {
-  const eg_space_operator *op = operator_of_value(&e->chosen, v);
+static bool has_operands(const emitter *e, uint32_t copy) {
+  const eg_space_operator *op = operator_of_copy(&e->chosen, copy);
   for (uint32_t i = 0; i < op->input_count; i++)
-    if (e->writer.made.data[e->space->inputs.data[op->inputs + i]] == NONE) return false;
+    if (e->made.data[operand_of(e, copy, i)] == NONE) return false;
   return true;
 }
 
-static egraph_status write_from(emitter *e, uint32_t v) {
-  EG_TRY(eg_u32s_push(&e->order, v));
+static egraph_status write_from(emitter *e, uint32_t copy) {
+  EG_TRY(eg_u32s_push(&e->order, copy));
   while (e->order.len != 0) {
     uint32_t top = e->order.data[e->order.len - 1];
+    uint32_t v = e->model->values.data[top].value;
     bool waits = false;
-    if (e->writer.made.data[top] == NONE) EG_TRY(push_operands(e, top, &waits));
+    if (e->made.data[top] == NONE) EG_TRY(push_operands(e, top, &waits));
     if (waits) continue;
     e->order.len--;
-    if (e->writer.made.data[top] != NONE) continue;
-    EG_TRY(write_value(e, top));
-    for (uint32_t i = e->sum_begin.data[top]; i < e->sum_begin.data[top + 1]; i++) {
-      uint32_t sum = e->sums.data[e->additions.data[i]]; // that waits for it
-      if (e->writer.made.data[sum] == NONE && has_operands(e, sum))
-        EG_TRY(write_value(e, sum));
+    if (e->made.data[top] != NONE) continue;
+    EG_TRY(write_copy(e, top));
+    for (uint32_t i = e->sum_begin.data[v]; i < e->sum_begin.data[v + 1]; i++) {
+      uint32_t sum = // that waits for it
+          eg_plan_solution_made(&e->chosen, e->sums.data[e->additions.data[i]]);
+      if (e->made.data[sum] == NONE && has_operands(e, sum)) EG_TRY(write_copy(e, sum));
     }
   }
   return EGRAPH_OK;
@@ -384,13 +445,11 @@ static egraph_status find_value_sums(emitter *e) {
 /// Marks the values that nodes of the solution read.
 static egraph_status find_read(emitter *e) {
   EG_TRY(eg_bytes_resize(&e->is_read, e->model->values.len));
-  for (uint32_t v = 0; v < e->space->values.len; v++) {
-    const eg_space_operator *op = operator_of_value(&e->chosen, v);
-    if (op == NULL || e->space->values.data[v].is_entry) continue;
-    uint32_t strategy =
-        eg_plan_solution_strategy(&e->chosen, eg_plan_solution_made(&e->chosen, v));
+  for (uint32_t copy = 0; copy < e->model->values.len; copy++) {
+    const eg_space_operator *op = operator_of_copy(&e->chosen, copy);
+    if (op == NULL || e->model->values.data[copy].role == EG_MODEL_ENTRY) continue;
     for (uint32_t i = 0; i < op->input_count; i++) {
-      uint32_t need = e->problem->needs.data[e->problem->need_begin.data[strategy] + i];
+      uint32_t need = needs_of(e, copy)[i];
       e->is_read.data[place_value(e, place_of_copy(e, need))] = 1;
     }
   }
@@ -428,11 +487,17 @@ static egraph_status write_phase(emitter *e, eg_phase phase) {
   EG_TRY(keep_unread(e, phase));
   for (uint32_t v = 0; v < e->space->values.len; v++) {
     const eg_space_value *value = &e->space->values.data[v];
-    if (value->phase != phase || value->is_entry || e->writer.made.data[v] != NONE ||
-        operator_of_value(&e->chosen, v) == NULL)
-      continue;
-    EG_TRY(write_from(e, v));
+    uint32_t copy = eg_plan_solution_made(&e->chosen, v);
+    if (value->phase == phase && !value->is_entry && e->made.data[copy] == NONE &&
+        operator_of_copy(&e->chosen, copy) != NULL)
+      EG_TRY(write_from(e, copy));
   }
+  for (uint32_t copy = 0; copy < e->model->values.len;
+       copy++) // only later phases read it
+    if (e->model->values.data[copy].role == EG_MODEL_COPY &&
+        e->model->values.data[copy].phase == phase && e->made.data[copy] == NONE &&
+        operator_of_copy(&e->chosen, copy) != NULL)
+      EG_TRY(write_from(e, copy));
   for (uint32_t a = 0; a < eg_layout_arc_count(e->problem); a++) {
     uint32_t to = e->problem->arc_to.data[a];
     const eg_model_value *value = &e->model->values.data[place_value(e, to)];
@@ -525,6 +590,8 @@ static egraph_status emit_steps(emitter *e) {
   e->out->plan.micro_batches = e->space->info->micro_batches;
   for (uint32_t p = 0; p < eg_layout_place_count(e->problem); p++)
     EG_TRY(eg_u32s_push(&e->state_of_place, NONE));
+  for (size_t v = 0; v < e->model->values.len; v++)
+    EG_TRY(eg_u32s_push(&e->made, NONE));
   EG_TRY(find_value_sums(e));
   EG_TRY(find_read(e));
   for (uint32_t v = 0; v < e->space->values.len; v++)
@@ -535,6 +602,8 @@ static egraph_status emit_steps(emitter *e) {
   EG_TRY(write_outputs(e));
   EG_TRY(write_carried(e));
   EG_TRY(note_values(e));
+  for (size_t v = e->out->again_of.len; v < eg_graph_value_count(e->out->graph); v++)
+    EG_TRY(eg_u32s_push(&e->out->again_of, NONE));
   return eg_plan_check(&e->out->plan, e->alloc);
 }
 
@@ -559,7 +628,7 @@ egraph_status eg_plan_emit(const eg_plan_model *model, egraph_allocator alloc,
 void eg_emitted_plan_init(eg_emitted_plan *emitted, egraph_allocator alloc) {
   *emitted = (eg_emitted_plan){.graph = NULL};
   eg_plan_init(&emitted->plan, alloc);
-  EG_INIT_MEMBERS(emitted, alloc, (eg_u32s, value_of, place_of, value_at))
+  EG_INIT_MEMBERS(emitted, alloc, (eg_u32s, value_of, again_of, place_of, value_at))
 }
 
 void eg_emitted_plan_leave_problem(eg_emitted_plan *emitted) {
@@ -571,5 +640,5 @@ void eg_emitted_plan_deinit(eg_emitted_plan *emitted) {
   eg_plan_deinit(&emitted->plan);
   eg_graph_destroy(emitted->graph);
   emitted->graph = NULL;
-  EG_DEINIT_MEMBERS(emitted, (eg_u32s, value_of, place_of, value_at))
+  EG_DEINIT_MEMBERS(emitted, (eg_u32s, value_of, again_of, place_of, value_at))
 }

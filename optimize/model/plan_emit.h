@@ -15,6 +15,9 @@ typedef struct eg_emitted_plan {
   // [values of the graph that was planned] value of the emitted graph; UINT32_MAX: not
   // needed. Empty: not known
   eg_u32s value_of;
+  // [values of the emitted graph] the value that a node of BACKWARD makes again as this
+  // one; UINT32_MAX: none
+  eg_u32s again_of;
   eg_u32s place_of; // [states] place of the problem. Empty: not known
   eg_u32s value_at; // [steps] problem value made or moved; empty: unknown
 } eg_emitted_plan;

@@ -12,13 +12,14 @@ typedef struct builder {
   const eg_plan_space *space;
   const eg_plan_limits *limits; // NULL: none
   bool is_open;
-  eg_bytes uses; // [values] bit per phase that needs a copy; LEAVES
+  eg_bytes uses;  // [values] bit per phase that needs a copy; LEAVES
+  eg_bytes again; // [values] flag: BACKWARD may make it again
   // For each layout of a value of the plan space, its number in the layout problem; NONE:
   // the layout is useless.
   eg_u32s number, first_number; // [layouts], [values]
   eg_u32s needs, inputs;        // of one strategy, of one operator
 } builder;
-EG_OWNER_DEFINE_STATIC(builder, (eg_bytes, uses),
+EG_OWNER_DEFINE_STATIC(builder, (eg_bytes, uses, again),
                        (eg_u32s, number, first_number, needs, inputs))
 
 #define MEMBERS                                                                          \
@@ -46,6 +47,11 @@ static uint32_t layout_number(const builder *b, uint32_t v, uint32_t layout) {
 
 static uint32_t *copy_of(const builder *b, uint32_t v, eg_phase phase) {
   return &b->model->copies.data[(size_t)v * EG_PHASE_COUNT + phase];
+}
+
+/// True when BACKWARD reads a value that it may make again.
+static bool is_made_again(const builder *b, uint32_t v) {
+  return b->again.data[v] != 0 && (b->uses.data[v] >> EG_PHASE_BACKWARD & 1) != 0;
 }
 
 // ---- values -----------------------------------------------------------------------
@@ -91,6 +97,46 @@ static egraph_status find_uses(builder *b) {
     b->uses.data[eg_plan_space_value(
         space, eg_tensor_egraph_root(space->egraph, space->info->carried[i].output))] |=
         LEAVES;
+  return EGRAPH_OK;
+}
+
+/// Takes out the values that go from block to block.
+static void keep_seams(builder *b) {
+  const eg_plan_space *space = b->space;
+  for (size_t i = 0; i < space->seams.len; i++)
+    for (uint32_t e = 0; e < EG_SEAMS; e++)
+      b->again.data[space->seams.data[i].value[e]] = 0;
+  for (uint32_t i = 0; i < space->info->seam_count; i++) {
+    eg_value seam = {space->info->seams[i]};
+    uint32_t v =
+        eg_plan_space_value(space, eg_tensor_egraph_value_class(space->egraph, seam));
+    if (v != EG_SPACE_NONE) b->again.data[v] = 0;
+  }
+}
+
+/// Finds the values that BACKWARD may make again; it needs copies of their operands.
+static egraph_status find_again(builder *b) {
+  const eg_plan_space *space = b->space;
+  EG_TRY(eg_bytes_resize(&b->again, space->values.len));
+  if (!space->info->makes_again) return EGRAPH_OK;
+  for (uint32_t v = 0; v < space->values.len; v++) {
+    const eg_space_value *value = model_space_value(b, v);
+    b->again.data[v] =
+        value->phase == EG_PHASE_FORWARD && !value->is_entry && !value->is_sum;
+  }
+  keep_seams(b);
+  for (bool grows = true; grows;) {
+    grows = false;
+    for (uint32_t o = (uint32_t)space->operators.len; o-- > 0;) {
+      const eg_space_operator *op = &space->operators.data[o];
+      if (!is_made_again(b, op->value)) continue;
+      for (uint32_t i = 0; i < op->input_count; i++) {
+        uint8_t *uses = &b->uses.data[space->inputs.data[op->inputs + i]];
+        grows = grows || (*uses >> EG_PHASE_BACKWARD & 1) == 0;
+        *uses |= 1u << EG_PHASE_BACKWARD;
+      }
+    }
+  }
   return EGRAPH_OK;
 }
 
@@ -174,18 +220,47 @@ static egraph_status add_end(builder *b, uint32_t v, eg_phase phase) {
   return eg_u32s_push(&b->model->handed, end);
 }
 
+/// Returns the number of links of the model: links of the space, and once more for users
+/// that are made again.
+static uint32_t link_count(const builder *b) {
+  return (uint32_t)b->space->seams.len * (b->space->info->makes_again ? 2 : 1);
+}
+
+static const eg_seam_link *link_at(const builder *b, uint32_t link) {
+  return &b->space->seams.data[link % b->space->seams.len];
+}
+
+/// True when a link of the model exists: its users may be made again, at both seams.
+static bool has_link(const builder *b, uint32_t link) {
+  const eg_seam_link *at = link_at(b, link);
+  if (link < b->space->seams.len) return true;
+  for (uint32_t e = 0; e < EG_SEAMS; e++)
+    if (!is_made_again(b, at->user[e])) return false;
+  return true;
+}
+
+static egraph_status add_link(builder *b, uint32_t link, uint32_t seam) {
+  uint32_t v = link_at(b, link)->value[seam], handed = EG_SPACE_NONE;
+  uint32_t ends = b->is_open ? EG_LINK_ENDS : 1;
+  bool is_again = link >= b->space->seams.len;
+  eg_phase phase = is_again ? EG_PHASE_BACKWARD
+                            : model_space_value(b, link_at(b, link)->user[seam])->phase;
+  if (has_link(b, link)) {
+    for (uint32_t end = 0; b->is_open && end < ends; end++)
+      EG_TRY(add_end(b, v, phase));
+    if (b->is_open) return EGRAPH_OK;
+    EG_TRY(add_model_value(b, EG_MODEL_HANDED, v, v, phase, &handed));
+    return eg_u32s_push(&b->model->handed, handed);
+  }
+  for (uint32_t end = 0; end < ends; end++)
+    EG_TRY(eg_u32s_push(&b->model->handed, EG_SPACE_NONE));
+  return EGRAPH_OK;
+}
+
 static egraph_status add_handed(builder *b) {
-  for (size_t i = 0; i < b->space->seams.len; i++)
-    for (uint32_t e = 0; e < EG_SEAMS; e++) {
-      const eg_seam_link *link = &b->space->seams.data[i];
-      uint32_t v = link->value[e], handed;
-      eg_phase phase = model_space_value(b, link->user[e])->phase;
-      for (uint32_t end = 0; b->is_open && end < EG_LINK_ENDS; end++)
-        EG_TRY(add_end(b, v, phase));
-      if (b->is_open) continue;
-      EG_TRY(add_model_value(b, EG_MODEL_HANDED, v, v, phase, &handed));
-      EG_TRY(eg_u32s_push(&b->model->handed, handed));
-    }
+  for (uint32_t i = 0; i < link_count(b); i++)
+    for (uint32_t e = 0; e < EG_SEAMS; e++)
+      EG_TRY(add_link(b, i, e));
   return EGRAPH_OK;
 }
 
@@ -243,8 +318,9 @@ static egraph_status add_kept(builder *b, uint32_t v, uint32_t from, uint32_t to
 
 // A device may keep one storage for all values that views connect. The value that counts
 // for all of them is one that reuses another storage, if there is one: an entry, or what
-// becomes an entry; otherwise one that a later phase uses. Among several it is the one
-// with the lowest class.
+// becomes an entry; otherwise one that a later phase uses, first one that is not made
+// again. Among several it is the one with the lowest class. A value that may be made
+// again counts its own bytes where it is kept instead.
 
 static uint32_t counted_value(builder *b, uint32_t v) {
   uint32_t *of = b->model->views.data;
@@ -256,8 +332,9 @@ static uint32_t counted_value(builder *b, uint32_t v) {
 static uint32_t claim_of(const builder *b, uint32_t v) {
   const eg_space_value *value = model_space_value(b, v);
   uint32_t phases = b->uses.data[v] & ((1u << EG_PHASE_COUNT) - 1);
-  if (value->is_entry || value->is_sum || (b->uses.data[v] & LEAVES) != 0) return 2;
-  return phases >> (value->phase + 1) != 0 ? 1 : 0;
+  if (value->is_entry || value->is_sum || (b->uses.data[v] & LEAVES) != 0) return 3;
+  if (phases >> (value->phase + 1) == 0) return 0;
+  return b->again.data[v] == 0 ? 2 : 1;
 }
 
 /// True when value v counts for value w.
@@ -290,7 +367,7 @@ static egraph_status find_views(builder *b) {
 /// that of its operand.
 static uint32_t memory_rows(builder *b, uint32_t v, eg_phase p, eg_phase q) {
   bool has_storage = model_space_value(b, v)->is_sum || (b->uses.data[v] & LEAVES) != 0 ||
-                     counted_value(b, v) != v;
+                     (counted_value(b, v) != v && b->again.data[v] == 0);
   return has_storage ? 0 : rows_between(b, p, q);
 }
 
@@ -319,6 +396,7 @@ static egraph_status add_kept_copies(builder *b, uint32_t v) {
       uint32_t before = *copy_of(b, v, (eg_phase)p);
       bool is_there = is_shared && p == EG_PHASE_FORWARD && q == EG_PHASE_BACKWARD;
       uint32_t rows = memory_rows(b, v, (eg_phase)p, (eg_phase)q);
+      if (b->again.data[v] != 0 && model_space_value(b, v)->is_tuple) continue;
       if (before != EG_SPACE_NONE && !is_there)
         EG_TRY(add_kept(b, v, before, copy, rows));
     }
@@ -326,8 +404,8 @@ static egraph_status add_kept_copies(builder *b, uint32_t v) {
   return EGRAPH_OK;
 }
 
-/// Returns link * EG_SEAMS + seam, where `user` reads value v across a seam between
-/// blocks, or EG_SPACE_NONE.
+/// Returns link * EG_SEAMS + seam of the space, where `user` reads value v across a seam
+/// between blocks, or EG_SPACE_NONE.
 static uint32_t link_of(const builder *b, uint32_t v, uint32_t user) {
   const eg_seam_links *seams = &b->space->seams;
   for (uint32_t i = 0; i < seams->len; i++)
@@ -358,15 +436,16 @@ static egraph_status number_strategy(builder *b, const eg_space_operator *op,
 }
 
 static egraph_status add_strategies(builder *b, const eg_space_operator *op,
-                                    bool takes_memory) {
-  double weight =
-      eg_node_weight(b->space->weights, model_space_value(b, op->value)->phase);
+                                    eg_phase phase, bool takes_memory) {
+  double weight = eg_node_weight(b->space->weights, phase);
+  eg_phase own = model_space_value(b, op->value)->phase;
   for (uint32_t s = 0; s < op->strategy_count; s++) {
     const eg_space_strategy *strategy = &b->space->strategies.data[op->strategies + s];
     uint32_t output;
     bool is_in;
     EG_TRY(number_strategy(b, op, strategy, &output, &is_in));
     if (!is_in) continue;
+    if (phase != own) EG_TRY(eg_u32s_push(&b->needs, output)); // as FORWARD has it
     eg_layout_strategy mine = {
         .needs = b->needs.data, .output = output, .cost = strategy->seconds * weight};
     if (takes_memory)
@@ -378,21 +457,38 @@ static egraph_status add_strategies(builder *b, const eg_space_operator *op,
   return EGRAPH_OK;
 }
 
+/// Adds the operator that makes its value in a phase: the value's own, or BACKWARD, where
+/// the value is made again.
+static egraph_status add_operator_in(builder *b, uint32_t number, eg_phase phase) {
+  const eg_space_operator *op = &b->space->operators.data[number];
+  const eg_space_value *value = model_space_value(b, op->value);
+  uint32_t target =
+      value->is_entry ? b->model->entries.data[op->value] : *copy_of(b, op->value, phase);
+  bool is_again = phase != value->phase;
+  b->inputs.len = 0;
+  for (uint32_t i = 0; i < op->input_count; i++) { // copies, or values of seams
+    uint32_t v = b->space->inputs.data[op->inputs + i], link = link_of(b, v, op->value);
+    uint32_t input = *copy_of(b, v, phase);
+    if (link != EG_SPACE_NONE) {
+      if (is_again) link += (uint32_t)b->space->seams.len * EG_SEAMS;
+      input = b->model->handed
+                  .data[b->is_open ? link * EG_LINK_ENDS + EG_LINK_READ_END : link];
+    }
+    if (input == EG_SPACE_NONE) return EGRAPH_OK; // not handed over for this phase
+    EG_TRY(eg_u32s_push(&b->inputs, input));
+  }
+  if (is_again) EG_TRY(eg_u32s_push(&b->inputs, *copy_of(b, op->value, value->phase)));
+  EG_TRY(open_operator(b, target, b->inputs.data, (uint32_t)b->inputs.len, number));
+  return add_strategies(b, op, phase, value->is_entry);
+}
+
 static egraph_status add_model_operator(builder *b, uint32_t number) {
   const eg_space_operator *op = &b->space->operators.data[number];
   const eg_space_value *value = model_space_value(b, op->value);
   if (value->is_entry && op->input_count != 0) return EGRAPH_OK; // it is there already
-  uint32_t target = value->is_entry ? b->model->entries.data[op->value]
-                                    : *copy_of(b, op->value, value->phase);
-  b->inputs.len = 0;
-  for (uint32_t i = 0; i < op->input_count; i++) { // copies, or values of seams
-    uint32_t v = b->space->inputs.data[op->inputs + i], link = link_of(b, v, op->value);
-    uint32_t end = b->is_open ? link * EG_LINK_ENDS + EG_LINK_READ_END : link;
-    EG_TRY(eg_u32s_push(&b->inputs, link == EG_SPACE_NONE ? *copy_of(b, v, value->phase)
-                                                          : b->model->handed.data[end]));
-  }
-  EG_TRY(open_operator(b, target, b->inputs.data, op->input_count, number));
-  return add_strategies(b, op, value->is_entry);
+  EG_TRY(add_operator_in(b, number, value->phase));
+  return is_made_again(b, op->value) ? add_operator_in(b, number, EG_PHASE_BACKWARD)
+                                     : EGRAPH_OK;
 }
 
 /// True when several operators may make some value: then a value may have no reader.
@@ -430,15 +526,16 @@ static void sort_ends(const builder *b, uint32_t link, uint32_t seam, uint32_t *
                       uint32_t *out_outer) {
   const uint32_t *ends =
       b->model->handed.data + ((size_t)link * EG_SEAMS + seam) * EG_LINK_ENDS;
-  uint32_t made = b->space->seams.data[link].value[seam];
+  uint32_t made = link_at(b, link)->value[seam];
   bool is_made_inside = model_space_value(b, made)->block == b->space->info->fold.middle;
   *out_inner = ends[is_made_inside ? EG_LINK_MADE_END : EG_LINK_READ_END];
   *out_outer = ends[is_made_inside ? EG_LINK_READ_END : EG_LINK_MADE_END];
 }
 
 static egraph_status add_ends(builder *b) {
-  for (uint32_t i = 0; i < b->space->seams.len; i++) {
+  for (uint32_t i = 0; i < link_count(b); i++) {
     eg_layout_seam seam = {.times = b->space->info->fold.times};
+    if (!has_link(b, i)) continue;
     for (uint32_t e = 0; e < EG_SEAMS; e++) {
       const uint32_t *ends =
           b->model->handed.data + ((size_t)i * EG_SEAMS + e) * EG_LINK_ENDS;
@@ -461,6 +558,7 @@ static egraph_status add_operators(builder *b) {
   if (b->is_open) return add_ends(b);
   for (size_t i = 0; i < b->model->handed.len; i++) {
     uint32_t handed = b->model->handed.data[i];
+    if (handed == EG_SPACE_NONE) continue;
     const eg_model_value *mine = &b->model->values.data[handed];
     uint32_t copy = *copy_of(b, mine->value, mine->phase);
     EG_TRY(add_kept(b, mine->value, copy, handed, 0));
@@ -635,14 +733,16 @@ static egraph_status build_model(builder *b) {
   EG_TRY(eg_layout_problem_init(&b->model->problem, b->model->values.alloc));
   EG_TRY(number_layouts(b));
   EG_TRY(find_uses(b));
+  EG_TRY(find_again(b));
   EG_TRY(find_views(b));
   EG_TRY(add_values(b));
   EG_TRY(add_handed(b));
   EG_TRY(add_operators(b));
   EG_TRY(add_roots(b));
-  for (size_t i = 0; !b->is_open && i < b->space->seams.len; i++)
-    EG_TRY(eg_layout_problem_tie(&b->model->problem, b->model->handed.data + i * EG_SEAMS,
-                                 EG_SEAMS));
+  for (uint32_t i = 0; !b->is_open && i < link_count(b); i++)
+    if (has_link(b, i))
+      EG_TRY(eg_layout_problem_tie(
+          &b->model->problem, b->model->handed.data + (size_t)i * EG_SEAMS, EG_SEAMS));
   for (uint32_t v = 0; b->limits != NULL && v < b->model->values.len; v++)
     if (!is_unlimited(b, v)) EG_TRY(forbid_places(b, v));
   uint32_t operators = eg_layout_operator_count(&b->model->problem);

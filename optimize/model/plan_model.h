@@ -9,6 +9,15 @@
 // once. A value carried to the next step has an *exit* whose layout is tied to
 // its entry's.
 //
+// Where a step *makes again* (eg_step_info.makes_again), the copy in BACKWARD of a value
+// of FORWARD may also be made by its operators, of the copies of their operands in
+// BACKWARD, at their seconds: what is kept is then nearer to the inputs (Chen et al.
+// 2016). FORWARD has the value in that layout, too: to keep it would take no seconds, so
+// that bounds of plans that make nothing again hold. Values that go from block to block
+// are kept, so that no chain runs through all blocks. A value that is a view of another
+// is made again for nothing, so that each of them counts its own bytes: no plan needs to
+// keep both.
+//
 // A link of a seam (plan_space.c) hands a copy over: a value without transitions, kept
 // from the copy without taking bytes, which the user reads instead. The same link is
 // handed over in one layout at both seams. In the *open* model the two ends of a link are
@@ -61,7 +70,9 @@ typedef struct eg_plan_model {
   // it, which a device may keep in one storage.
   eg_u32s views;
   // [links between blocks][EG_SEAMS] The problem value that is handed over; in an open
-  // model [links between blocks][EG_SEAMS][EG_LINK_ENDS]
+  // model [links between blocks][EG_SEAMS][EG_LINK_ENDS]. After all links, where the step
+  // makes again: all links once more, for users that are made again; EG_SPACE_NONE: no
+  // user is
   eg_u32s handed;
   eg_layout_seam_list seams; // of an open model
   // The problem's costs without the prices of memory; empty: it has no prices

@@ -225,10 +225,12 @@ static bool is_part_of(const recaller *r, const eg_space_operator *op, uint32_t 
          r->space->inputs.data[op->inputs] == tuple;
 }
 
-/// Chooses the strategy of the plan space that makes a value from these states; without a
-/// node, the value is an element of a tuple.
-static void recall_made(recaller *r, uint32_t v, const eg_graph_node_info *node,
-                        uint32_t tuple, const uint32_t *states, uint32_t result) {
+/// Chooses the strategy of the plan space that makes a value from these states in a
+/// phase; without a node, the value is an element of a tuple.
+static void recall_made(recaller *r, uint32_t v, eg_phase phase,
+                        const eg_graph_node_info *node, uint32_t tuple,
+                        const uint32_t *states, uint32_t result) {
+  if (copy_of(r, v, phase) == EG_SPACE_NONE) return;
   for (uint32_t o = r->space->first_operator.data[v];
        o < r->space->first_operator.data[v + 1]; o++) {
     const eg_space_operator *op = &r->space->operators.data[o];
@@ -236,7 +238,7 @@ static void recall_made(recaller *r, uint32_t v, const eg_graph_node_info *node,
       continue;
     for (uint32_t s = op->strategies; s < op->strategies + op->strategy_count; s++)
       if (has_layouts(r, op, &r->space->strategies.data[s], states, result))
-        choose_spread(r, copy_of(r, v, r->space->values.data[v].phase), s);
+        choose_spread(r, copy_of(r, v, phase), s);
   }
 }
 
@@ -247,11 +249,11 @@ static egraph_status recall_node(recaller *r, const eg_plan_step *step) {
   if (node.result_count != 1) EG_TRY(find_node(r, &node, &made));
   eg_arena_deinit(&r->arena);
   uint32_t first = states[node.input_count];
-  recall_made(r, made, &node, NONE, states, first);
+  recall_made(r, made, step->phase, &node, NONE, states, first);
   for (uint32_t k = 0; node.result_count != 1 && k < node.result_count; k++) {
     uint32_t part = r->value.data[node.results[k].id];
     if (part == NONE) continue; // no node reads this part
-    recall_made(r, part, NULL, made, &first, states[node.input_count + k]);
+    recall_made(r, part, step->phase, NULL, made, &first, states[node.input_count + k]);
   }
   return EGRAPH_OK;
 }

@@ -87,6 +87,7 @@ static bool mark_operand(peak_view *p, uint32_t place) {
     uint32_t need = p->problem->needs.data[n];
     uint32_t v = peak_value(p, p->chosen.value_of_place.data[need])->value;
     if (p->space->values.data[v].is_entry || origin_of(p, need) != place) continue;
+    if (v == peak_value(p, p->reader)->value) continue; // what is made again
     p->is_read.data[n - begin] = 1;
     is_found = true;
   }
@@ -138,6 +139,7 @@ static double bytes_read(const peak_view *p, uint32_t op, uint32_t strategy) {
     uint32_t v = peak_value(p, p->chosen.value_of_place.data[need])->value;
     bool is_in =
         is_same ? p->is_read.data[n - begin] != 0 : !p->space->values.data[v].is_entry;
+    if (v == peak_value(p, p->reader)->value) continue; // what is made again
     while (before < n && p->problem->needs.data[before] != need)
       before++;
     if (is_in && before == n) bytes += bytes_at(p, need);
@@ -272,8 +274,12 @@ egraph_status eg_plan_sum_kept(const eg_plan_model *model, egraph_allocator allo
     out[r] = 0;
   EG_TRY(eg_plan_solution_init(&chosen, alloc, model, solution));
   EG_TRY(eg_bytes_resize(&counted, eg_layout_place_count(&model->problem)));
-  for (uint32_t v = 0; v < model->values.len; v++)
-    if (solution->strategy.data[v] != EG_LAYOUT_NONE)
+  for (uint32_t v = 0; v < model->values.len; v++) {
+    // Views that are kept one by one, though one could be made again, share one storage.
+    uint32_t mine = model->values.data[v].value;
+    bool shares = model->space->info->makes_again && model->views.data[mine] != mine;
+    if (solution->strategy.data[v] != EG_LAYOUT_NONE && !shares)
       add_kept(&chosen, v, counted.data, out);
+  }
   return EGRAPH_OK;
 }

@@ -134,6 +134,14 @@ static bool needs_own_step(const eg_plan_needs *needs, uint32_t value) {
   return of->role == EG_MODEL_COPY && !space->is_entry && space->phase == of->phase;
 }
 
+/// True for a copy in a later phase than the value's own: kept, or made when it is
+/// needed.
+static bool may_be_made_again(const eg_plan_needs *needs, uint32_t value) {
+  const eg_model_value *of = &needs->model->values.data[value];
+  const eg_space_value *space = &needs->model->space->values.data[of->value];
+  return of->role == EG_MODEL_COPY && !space->is_entry && space->phase != of->phase;
+}
+
 /// True when one value is made before another of its phase in every plan that has both,
 /// only because plans write values by their numbers.
 static bool is_earlier(const eg_plan_needs *needs, uint32_t value, uint32_t other) {
@@ -376,6 +384,7 @@ static bool is_read_before(const step_view *p, uint32_t entry) {
   EACH_READER(p, entry, o) {
     uint32_t reader = p->problem->operator_value.data[*o];
     if (step_value(p, reader)->role == EG_MODEL_HANDED) return false; // unknown readers
+    if (may_be_made_again(p->needs, reader) && !is_keeping(p, *o)) return false;
     if (!needs_own_step(p->needs, reader)) continue;
     bool is_step = reader == p->value && p->into == EG_SPACE_NONE;
     if (!is_step && !is_made_before(p, reader)) return false;
@@ -614,6 +623,7 @@ static double bytes_of_step(const step_view *p, uint32_t op, uint32_t strategy,
   bytes += eg_plan_model_strategy_scratch(p->model, strategy);
   for (uint32_t i = 0; i < count; i++) {
     uint32_t v = step_value(p, inputs[i])->value;
+    if (v == step_value(p, p->value)->value) continue; // what is made again
     bool counts = p->space->values.data[v].is_entry || p->kept.data[v] != 0 ||
                   has_storage(p, v) || is_again(p, op, strategy, i);
     bool is_moved = layout_at(p, inputs[i], needs[i]) == moved_layout(p, v) &&
@@ -654,7 +664,8 @@ static double operand_bytes(const step_view *p, uint32_t op, uint32_t strategy,
     return fmin(kept, share_of(across, times));
   }
   uint32_t made = problem->output.data[strategy];
-  if (value != p->value) return share_of(p->across.data[made], times);
+  if (value != p->value)
+    return may_be_made_again(p->needs, value) ? 0 : share_of(p->across.data[made], times);
   bool is_step = p->into == EG_SPACE_NONE;
   double bytes = is_step ? bytes_of_step(p, op, strategy, has_own) : 0;
   return share_of(bytes + p->least_across, times);

@@ -249,11 +249,39 @@ static egraph_status note_loose(eg_planner *p, const eg_plan_space *space) {
   return eg_plan_algebra_of(&p->loose, p->alloc, space, &p->seed, &ignored);
 }
 
+/// True when values may be made again where the limit of memory binds.
+static bool may_make_again(const eg_planner *p) {
+  const eg_planner_input *input = p->input;
+  return input->context->makes_again && input->info->phases != NULL &&
+         input->baseline == NULL && input->searcher == NULL &&
+         isfinite(input->info->memory_limit);
+}
+
+/// Lets values be made again, in the models from now on; finds the choices of the plan
+/// that exceeds the limit, and of the known plan, in them.
+static egraph_status make_again(eg_planner *p, const eg_plan_space *space,
+                                eg_u32s *known) {
+  EG_LOCAL(eg_u32s, ignored, p->alloc);
+  p->info.makes_again = true;
+  eg_memory_prices_deinit(&p->prices);
+  eg_memory_prices_init(&p->prices, p->alloc);
+  bool has_seed = p->seed.len != 0 && p->out->has_plan;
+  p->seed.len = known->len = 0;
+  if (has_seed)
+    EG_TRY(eg_plan_choices_recall(&p->seed, p->alloc, space, &p->out->emitted.plan,
+                                  &ignored));
+  EG_LOCAL(eg_plan_choices, of_known, p->alloc);
+  if (p->input->known == NULL) return EGRAPH_OK;
+  return eg_plan_choices_recall(&of_known, p->alloc, space, p->input->known, known);
+}
+
 /// Restarts the search within the limit of memory, with the bounds found without it.
-static egraph_status begin_within(eg_planner *p, eg_competition *competition) {
+static egraph_status begin_within(eg_planner *p, eg_competition *competition,
+                                  eg_u32s *known) {
   eg_planning *out = p->out;
   eg_layout_options *budget = &p->budget;
   EG_TRY(note_loose(p, competition->space));
+  if (may_make_again(p)) EG_TRY(make_again(p, competition->space, known));
   double spent = eg_clock_seconds() - p->start;
   if (out->has_plan) eg_emitted_plan_deinit(&out->emitted);
   out->has_plan = false;
@@ -300,7 +328,7 @@ static egraph_status search_all(eg_planner *p, eg_competition *competition) {
         eg_planner_fits(p) || p->out->status == EG_LAYOUT_INFEASIBLE || p->is_cancelled;
     eg_contest_forget(p, !is_over);
     if (is_over) return eg_contest_close(p, competition);
-    EG_TRY(begin_within(p, competition));
+    EG_TRY(begin_within(p, competition, &known));
     if (!is_known) known.len = 0;
   } else if (p->input->binds) {
     EG_TRY(recall_loose(p, competition->space));
@@ -457,12 +485,14 @@ static egraph_status run_planner(egraph_allocator alloc, const eg_planner_input 
                   .out = out,
                   .start = eg_clock_seconds()};
   p.budget.done = &p.done;
+  p.info.makes_again = may_make_again(&p) && (input->binds || task->kinds != 0);
   *out = (eg_planning){.status = EG_LAYOUT_UNKNOWN, .cost = INFINITY};
   eg_plan_choices_init(&p.seed, alloc);
   eg_contenders_init(&p.contenders, alloc);
   eg_memory_prices_init(&p.prices, alloc);
   egraph_status status = plan_step(&p, task);
   if (input->budget.done != NULL) *input->budget.done += p.done;
+  out->makes_again = p.info.makes_again;
   eg_contenders_deinit(&p.contenders);
   eg_memory_prices_deinit(&p.prices);
   eg_plan_choices_deinit(&p.seed);

@@ -22,10 +22,11 @@
 /// The machine, its costs and the rules: the same for all searches of a call.
 typedef struct eg_plan_context {
   const eg_machine *machine;
-  eg_cost_model *costs;                    // profile of the machine's device, or NULL
-  bool plain_only;                         // no memory formats except plain
-  bool has_groups;                         // operators as one kernel are choices
-  const eg_rules *rules;                   // NULL: the graph as it is
+  eg_cost_model *costs;  // profile of the machine's device, or NULL
+  bool plain_only;       // no memory formats except plain
+  bool has_groups;       // operators as one kernel are choices
+  bool makes_again;      // where the limit of memory binds, values may be made again
+  const eg_rules *rules; // NULL: the graph as it is
   const eg_saturation_options *saturation; // NULL: defaults
 } eg_plan_context;
 
@@ -120,6 +121,7 @@ typedef struct eg_planning {
   // The bound covers only the variants that a search reached, although rules came to an
   // end: a folded step lacks some variants of the whole step
   bool is_of_reached;
+  bool makes_again;    // values may be made again: the limit of memory binds
   bool is_beaten;      // not searched, because the bound is above the input's ceiling
   bool is_skipped;     // without rules: its bound is far above the ceiling
   bool is_as_given;    // rules came to an end without a new variant; there are no groups

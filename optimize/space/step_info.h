@@ -53,6 +53,9 @@ typedef struct eg_step_info {
   // groups (groups.h): all foldings of a step, and the whole step, have the same groups.
   const uint32_t *seams;
   uint32_t seam_count;
+  // A value of FORWARD that BACKWARD reads may be made again there (plan_model.h); a
+  // value that goes from block to block is not
+  bool makes_again;
   bool is_small;       // the whole step has few nodes
   double memory_limit; // bytes of a device; INFINITY: none
 } eg_step_info;
