@@ -34,7 +34,7 @@ MACHINES = {  # the file of a machine, and the figures in which the measured mac
                              "convolution float16": "convolution float16 bfloat16"})}
 PRODUCTS = ("matmul", "gemm", "einsum", "conv", "conv-transpose", "conv-grad-weight")
 ATTENTION = ("attention", "attention-grad")
-PRECISIONS = {  # what each source keeps in 16 bits; Megatron-LM summed gradients in 16 bits until 2021
+PRECISIONS = {  # by the defaults of each source: Megatron-LM of 2020 and 2021 sums gradients in 16 bits; others: bf16
     "Megatron-LM": "bf16-sums", "Megatron-LM 2024": "bf16-weights", "llm.c": "bf16-sums"}
 PYTORCH = ("llm-foundry", "torchtitan", "fms-fsdp")
 
@@ -130,8 +130,8 @@ ROWS = [
                                                       (128, "7.5b", 4, 4, 142), (256, "18b", 8, 8, 135))),
     # NVIDIA/Megatron-LM f2e5db4, images/model_table.png (2024): operations per second of 3 passes, overlapped exchanges
     # with a distributed optimizer. Micro-batches are not in that table (1 sequence is taken).
-    *(by_operations(rate * 1e12, 3, "Megatron-LM 2024", "H100", gpus, f"megatron-2024-{size}", 4096, 1, 4, sharding="zero-1",
-                    tensor=tensor)
+    *(by_operations(rate * 1e12, 3, "Megatron-LM 2024", "H100", gpus, f"megatron-2024-{size}", 4096, 1, 4,
+                    sharding="zero-1", tensor=tensor)
       for gpus, size, tensor, rate in ((48, "1.7b", 1, 408.8), (96, "7.1b", 2, 465.9), (192, "16b", 4, 489.1),
                                        (384, "32b", 8, 459.6))),
     # karpathy/llm.c f1e2ace, scripts/run_gpt2_*.sh (2024): seconds of an iteration; bfloat16, no recomputation, cuDNN.

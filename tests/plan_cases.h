@@ -30,7 +30,7 @@ typedef struct case_prices {
   double factor[EG_TRANSITION_KINDS]; // of both
   double per_flop, per_node, halo;
   uint64_t formats; // of what a node in memory formats costs beside one without
-  bool is_free;
+  bool is_free, has_free_views;
 } case_prices;
 
 /// What the random cases may have.
@@ -39,6 +39,7 @@ typedef struct case_limits {
   bool has_phases;
   uint32_t formats; // memory formats beside plain, a bit each; not 0: graphs of images
   bool is_training; // steps of Adam, from sums over micro-batches where there are several
+  bool makes_again; // BACKWARD may make values of FORWARD again
 } case_limits;
 
 typedef struct plan_case {
@@ -87,7 +88,9 @@ static inline egraph_status case_price_node(void *self, const eg_node_spec *loca
   const case_prices *prices = self;
   double factor = case_format_factor(prices, local);
   double seconds = prices->per_node + eg_node_spec_flops(local) * prices->per_flop;
-  out->seconds = isinf(factor) ? factor : prices->is_free ? 0 : seconds * factor;
+  bool is_free = prices->is_free ||
+                 (prices->has_free_views && eg_op_keeps_order((eg_op)local->attrs->op));
+  out->seconds = isinf(factor) ? factor : is_free ? 0 : seconds * factor;
   return EGRAPH_OK;
 }
 
@@ -420,6 +423,7 @@ static inline void plan_case_read(plan_case *c, const char *text) {
   c->info = (eg_step_info){.micro_batches = 1,
                            .phases = c->phases,
                            .carried = c->carried,
+                           .makes_again = c->limits.makes_again,
                            .memory_limit = (double)INFINITY};
 }
 

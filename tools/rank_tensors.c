@@ -54,10 +54,11 @@ bool rank_run_is_copy(const rank_run *r, uint32_t input) {
   return rank_run_is_state(r, input) && text_ends_with(r->input_names[input], ".copy");
 }
 
-/// Fills the copies of weights, when all weights are filled.
+/// Fills the copies of weights that no file gives, when all weights are filled.
 static void fill_copies(const rank_run *r) {
   for (uint32_t i = 0; i < r->input_count; i++) {
-    if (!rank_run_is_copy(r, i)) continue;
+    bool is_given = tensor_file(&r->flags->inputs, r->input_names[i]) != NULL;
+    if (is_given || !rank_run_is_copy(r, i)) continue;
     size_t length = strlen(r->input_names[i]) - strlen(".copy");
     for (uint32_t w = 0; w < r->input_count; w++)
       if (strlen(r->input_names[w]) == length &&

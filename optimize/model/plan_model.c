@@ -14,12 +14,13 @@ typedef struct builder {
   bool is_open;
   eg_bytes uses;  // [values] bit per phase that needs a copy; LEAVES
   eg_bytes again; // [values] flag: BACKWARD may make it again
+  eg_bytes costs; // [values] flag: a view of it, or it as a view, costs seconds
   // For each layout of a value of the plan space, its number in the layout problem; NONE:
   // the layout is useless.
   eg_u32s number, first_number; // [layouts], [values]
   eg_u32s needs, inputs;        // of one strategy, of one operator
 } builder;
-EG_OWNER_DEFINE_STATIC(builder, (eg_bytes, uses, again),
+EG_OWNER_DEFINE_STATIC(builder, (eg_bytes, uses, again, costs),
                        (eg_u32s, number, first_number, needs, inputs))
 
 #define MEMBERS                                                                          \
@@ -319,8 +320,8 @@ static egraph_status add_kept(builder *b, uint32_t v, uint32_t from, uint32_t to
 // A device may keep one storage for all values that views connect. The value that counts
 // for all of them is one that reuses another storage, if there is one: an entry, or what
 // becomes an entry; otherwise one that a later phase uses, first one that is not made
-// again. Among several it is the one with the lowest class. A value that may be made
-// again counts its own bytes where it is kept instead.
+// again. Among several it is the one with the lowest class. Where the views cost nothing,
+// a value that may be made again counts its own bytes where it is kept instead.
 
 static uint32_t counted_value(builder *b, uint32_t v) {
   uint32_t *of = b->model->views.data;
@@ -346,6 +347,7 @@ static bool counts_for(const builder *b, uint32_t v, uint32_t w) {
 
 static egraph_status find_views(builder *b) {
   const eg_plan_space *space = b->space;
+  EG_TRY(eg_bytes_resize(&b->costs, space->values.len));
   for (uint32_t v = 0; v < space->values.len; v++)
     EG_TRY(eg_u32s_push(&b->model->views, v));
   for (uint32_t o = 0; o < space->operators.len; o++) {
@@ -356,9 +358,13 @@ static egraph_status find_views(builder *b) {
     uint32_t of = counted_value(b, space->inputs.data[op->inputs]);
     bool is_made = counts_for(b, made, of);
     b->model->views.data[is_made ? of : made] = is_made ? made : of;
+    for (uint32_t s = op->strategies; s < op->strategies + op->strategy_count; s++)
+      b->costs.data[made] |= space->strategies.data[s].seconds > 0;
   }
   for (uint32_t v = 0; v < space->values.len; v++)
     b->model->views.data[v] = counted_value(b, v);
+  for (uint32_t v = 0; v < space->values.len; v++)
+    b->costs.data[b->model->views.data[v]] |= b->costs.data[v];
   return EGRAPH_OK;
 }
 
@@ -366,8 +372,9 @@ static egraph_status find_views(builder *b) {
 /// the next step, may reuse the storage of the step's input, which counts already; a view
 /// that of its operand.
 static uint32_t memory_rows(builder *b, uint32_t v, eg_phase p, eg_phase q) {
+  uint32_t of = counted_value(b, v);
   bool has_storage = model_space_value(b, v)->is_sum || (b->uses.data[v] & LEAVES) != 0 ||
-                     (counted_value(b, v) != v && b->again.data[v] == 0);
+                     (of != v && (b->again.data[v] == 0 || b->costs.data[of] != 0));
   return has_storage ? 0 : rows_between(b, p, q);
 }
 

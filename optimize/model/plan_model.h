@@ -14,9 +14,9 @@
 // BACKWARD, at their seconds: what is kept is then nearer to the inputs (Chen et al.
 // 2016). FORWARD has the value in that layout, too: to keep it would take no seconds, so
 // that bounds of plans that make nothing again hold. Values that go from block to block
-// are kept, so that no chain runs through all blocks. A value that is a view of another
-// is made again for nothing, so that each of them counts its own bytes: no plan needs to
-// keep both.
+// are kept, so that no chain runs through all blocks. Where views cost no seconds, a
+// value and its view each count their own bytes: no plan needs to keep both, since one is
+// made again for nothing.
 //
 // A link of a seam (plan_space.c) hands a copy over: a value without transitions, kept
 // from the copy without taking bytes, which the user reads instead. The same link is

@@ -37,8 +37,7 @@ egraph_status eg_training_options_check(const eg_graph *forward,
       (unsigned)o->optimizer >= EG_OPTIMIZER_COUNT ||
       (unsigned)o->precision >= EG_PRECISION_COUNT)
     return EG_FAIL(EGRAPH_E_ARGUMENT,
-                   "there is no loss %d, no optimizer %d or no "
-                   "precision %d",
+                   "there is no loss %d, no optimizer %d or no precision %d",
                    (int)o->loss, (int)o->optimizer, (int)o->precision);
   return EGRAPH_OK;
 }

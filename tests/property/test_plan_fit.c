@@ -14,7 +14,7 @@ typedef struct trial {
   size_t round;
   eg_plan_space space;
   eg_plan_model model;
-  size_t limits, fitting, refused;
+  size_t limits, fitting, refused, made_again;
 } trial;
 
 static void fail_case(trial *t, const char *what, double got, double wanted) {
@@ -159,6 +159,36 @@ static void what_leaves_for_the_next_step_is_kept_where_it_entered(void **state)
 
 enum { MOST_TRIED = 1500 };
 
+static bool makes_again(const eg_emitted_plan *emitted) {
+  for (size_t v = 0; v < emitted->again_of.len; v++)
+    if (emitted->again_of.data[v] != UINT32_MAX) return true;
+  return false;
+}
+
+/// Without the choice to make values again no plan is cheaper, and the cheapest plan
+/// without a limit costs the same: bounds of such plans hold.
+static void expect_no_loss(trial *t, const peak_brute *brute) {
+  const double limits[] = {brute->plans[0].peak, (double)INFINITY};
+  eg_plan_model with = t->model;
+  t->c.info.makes_again = false;
+  assert_ok(eg_plan_model_init(&t->model, eg_allocator_heap(), &t->space));
+  for (int i = 0; i < 2; i++) {
+    eg_fitted_plan fitted;
+    peak_plan best;
+    assert_true(peak_brute_best(brute, limits[i], &best));
+    fit(t, limits[i], &fitted);
+    double cost = fitted.has_plan ? fitted.cost : (double)INFINITY;
+    if (cost < best.cost * (1 - 1e-9)) fail_case(t, "without", cost, best.cost);
+    if (isinf(limits[i]) && cost > best.cost * (1 + 1e-9))
+      fail_case(t, "without, unlimited", cost, best.cost);
+    assert_false(fitted.has_plan && makes_again(&fitted.emitted));
+    eg_fitted_plan_deinit(&fitted);
+  }
+  eg_plan_model_deinit(&t->model);
+  t->model = with;
+  t->c.info.makes_again = true;
+}
+
 static void expect_best(trial *t, const peak_brute *brute, double limit) {
   eg_fitted_plan fitted;
   peak_plan best;
@@ -172,6 +202,7 @@ static void expect_best(trial *t, const peak_brute *brute, double limit) {
     if (fabs(fitted.cost - best.cost) > 1e-9 * best.cost)
       fail_case(t, "cost", fitted.cost, best.cost);
     if (fitted.memory > best.peak) fail_case(t, "peak", fitted.memory, best.peak);
+    t->made_again += makes_again(&fitted.emitted);
   } else {
     t->refused++;
     assert_int_equal(fitted.status, EG_LAYOUT_NO_MEMORY);
@@ -200,7 +231,85 @@ static bool try_all_plans(trial *t) {
   }
   expect_best(t, &brute, most);
   expect_best(t, &brute, (double)INFINITY);
+  if (t->c.limits.makes_again) expect_no_loss(t, &brute);
   return true;
+}
+
+// ---- values made again ----------------------------------------------------------------
+
+/// Appends the nodes of a step that has reasons to make values again: FORWARD makes a
+/// wide chain of narrow inputs, which BACKWARD reads from its end on. Phases follow the
+/// nodes.
+static void write_chain(trial *t, uint32_t length) {
+  static const char *const unary[] = {"tanh", "relu", "exp", "neg"};
+  eg_text *text = &t->c.text;
+  uint32_t rows = 4 + 4 * case_below(&t->c, 2), nodes = 0;
+  eg_text_append(text, "(egraph-graph 1)\n");
+  for (const char *name = "acd"; *name != '\0'; name++)
+    eg_text_printf(text, "(input %c \"float32[%u,%d]\")\n", *name, rows, 1);
+  eg_text_printf(text, "(input b \"float32[1,%u]\")\n(let f0 (matmul a b))\n", rows);
+  t->c.phases[nodes++] = EG_PHASE_FORWARD;
+  for (uint32_t i = 1; i <= length; i++) {
+    bool is_view = case_below(&t->c, 3) == 0, is_sum = case_below(&t->c, 3) == 0;
+    if (is_view)
+      eg_text_printf(text, "(let f%u (reshape :shape [%u %u] f%u))\n", i, rows, rows,
+                     i - 1);
+    else if (is_sum)
+      eg_text_printf(text, "(let f%u (add f%u d))\n", i, i - 1);
+    else
+      eg_text_printf(text, "(let f%u (%s f%u))\n", i, unary[case_below(&t->c, 4)], i - 1);
+    t->c.phases[nodes++] = EG_PHASE_FORWARD;
+  }
+  eg_text_printf(text, "(let s (reduce-sum :axes [0 1] :keepdims 0 f%u))\n", length);
+  t->c.phases[nodes++] = EG_PHASE_FORWARD;
+  eg_text_append(text, "(let g0 (matmul c b))\n");
+  t->c.phases[nodes++] = EG_PHASE_BACKWARD;
+  for (uint32_t i = 0; i <= length; i++) {
+    if (case_below(&t->c, 4) == 0) // not read
+      eg_text_printf(text, "(let g%u (tanh g%u))\n", i + 1, i);
+    else
+      eg_text_printf(text, "(let g%u (mul g%u f%u))\n", i + 1, i, length - i);
+    t->c.phases[nodes++] = EG_PHASE_BACKWARD;
+  }
+  eg_text_printf(text, "(let r (reduce-sum :axes [0 1] :keepdims 0 g%u))\n", length + 1);
+  t->c.phases[nodes++] = EG_PHASE_BACKWARD;
+  eg_text_append(text, "(output s)\n(output r)\n");
+}
+
+/// Of one device: on more, there are too many plans for exhaustive search.
+static void chain_init(trial *t, uint64_t seed) {
+  t->c = (plan_case){.rng = {seed}, .limits = {.makes_again = true}};
+  eg_text_init(&t->c.text, eg_allocator_heap());
+  case_draw_prices(&t->c);
+  t->c.prices.has_free_views = case_below(&t->c, 4) != 0; // as those of machines
+  write_chain(t, 1 + case_below(&t->c, 4));
+  plan_case_read(&t->c, eg_text_of(&t->c.text));
+  t->c.info.micro_batches = 1 + case_below(&t->c, 2);
+}
+
+static void chains_make_again(uint64_t seed, size_t wanted) {
+  static trial t;
+  size_t compared = 0;
+  t = (trial){.round = 0};
+  for (; compared < wanted && t.round < 20 * wanted; t.round++) {
+    chain_init(&t, eg_hash_combine(seed, t.round));
+    assert_ok(eg_plan_space_init(&t.space, eg_allocator_heap(), t.c.egraph, &t.c.info,
+                                 &t.c.mesh, &t.c.costs));
+    assert_ok(eg_plan_model_init(&t.model, eg_allocator_heap(), &t.space));
+    compared += try_all_plans(&t);
+    eg_plan_model_deinit(&t.model);
+    eg_plan_space_deinit(&t.space);
+    plan_case_deinit(&t.c);
+  }
+  print_message("%zu chains of %zu: %zu limits, %zu plans, %zu refused, %zu make again\n",
+                compared, t.round, t.limits, t.fitting, t.refused, t.made_again);
+  assert_int_equal(compared, wanted);
+  assert_true(wanted < 10 || t.made_again > 0);
+}
+
+static void chains_on_one_device_make_again_as_exhaustive_search_says(void **state) {
+  (void)state;
+  chains_make_again(test_seed(20261203), test_rounds(60));
 }
 
 static void compare_with_all(uint64_t seed, size_t wanted, const case_limits *limits) {
@@ -217,9 +326,10 @@ static void compare_with_all(uint64_t seed, size_t wanted, const case_limits *li
     eg_plan_space_deinit(&t.space);
     plan_case_deinit(&t.c);
   }
-  print_message("%zu steps of %zu: %zu limits, %zu plans, %zu refused\n", compared,
-                t.round, t.limits, t.fitting, t.refused);
+  print_message("%zu steps of %zu: %zu limits, %zu plans, %zu refused, %zu make again\n",
+                compared, t.round, t.limits, t.fitting, t.refused, t.made_again);
   assert_int_equal(compared, wanted);
+  assert_true(limits->makes_again || t.made_again == 0);
 }
 
 static void small_steps_fit_as_exhaustive_search_says(void **state) {
@@ -235,11 +345,28 @@ static void small_steps_of_adam_fit_as_exhaustive_search_says(void **state) {
   compare_with_all(test_seed(20261125), test_rounds(8), &limits);
 }
 
+static void small_steps_make_again_as_exhaustive_search_says(void **state) {
+  (void)state;
+  const case_limits limits = {
+      .nodes = 3, .axes = 1, .has_phases = true, .makes_again = true};
+  compare_with_all(test_seed(20261201), test_rounds(20), &limits);
+}
+
+static void plans_that_make_again_fit(void **state) {
+  (void)state;
+  const case_limits limits = {
+      .nodes = 6, .axes = 1, .has_phases = true, .makes_again = true};
+  try_rounds(test_seed(20261202), test_rounds(12), &limits);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_leaves_for_the_next_step_is_kept_where_it_entered),
       cmocka_unit_test(small_steps_fit_as_exhaustive_search_says),
       cmocka_unit_test(small_steps_of_adam_fit_as_exhaustive_search_says),
+      cmocka_unit_test(small_steps_make_again_as_exhaustive_search_says),
+      cmocka_unit_test(plans_that_make_again_fit),
+      cmocka_unit_test(chains_on_one_device_make_again_as_exhaustive_search_says),
       cmocka_unit_test(forward_plans_fit),
       cmocka_unit_test(plans_in_phases_fit),
       cmocka_unit_test(plans_on_two_axes_fit),

@@ -234,6 +234,23 @@ static void no_block_of_many_holds_less(void **state) {
   try_rounds(test_seed(20261216), test_rounds(30), &limits, NULL, 187);
 }
 
+static void no_plan_that_makes_again_holds_less(void **state) {
+  (void)state;
+  const case_limits limits = {
+      .nodes = 7, .axes = 1, .has_phases = true, .makes_again = true};
+  try_rounds(test_seed(20261217), test_rounds(30), &limits, NULL, 1);
+}
+
+static void no_step_of_adam_that_makes_again_holds_less(void **state) {
+  (void)state;
+  const case_limits limits = {.nodes = 3,
+                              .axes = 1,
+                              .has_phases = true,
+                              .is_training = true,
+                              .makes_again = true};
+  try_rounds(test_seed(20261218), test_rounds(12), &limits, NULL, 1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(no_forward_plan_holds_less),
@@ -242,6 +259,8 @@ int main(void) {
       cmocka_unit_test(no_plan_of_variants_holds_less),
       cmocka_unit_test(no_step_of_adam_holds_less),
       cmocka_unit_test(no_block_of_many_holds_less),
+      cmocka_unit_test(no_plan_that_makes_again_holds_less),
+      cmocka_unit_test(no_step_of_adam_that_makes_again_holds_less),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
