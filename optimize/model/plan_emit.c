@@ -387,16 +387,25 @@ static uint32_t operand_of(const emitter *e, uint32_t copy, uint32_t i) {
   return origin_of(e, place_value(e, needs_of(e, copy)[i]));
 }
 
-/// Pushes operands that are not written yet. *out_waits: true if any was pushed.
+/// True when a copy is made in a later phase than its value.
+static bool is_again(const emitter *e, uint32_t copy) {
+  const eg_model_value *value = &e->model->values.data[copy];
+  return e->space->values.data[value->value].phase != value->phase;
+}
+
+/// Pushes operands that are not written yet, the first of them last, and below them those
+/// that are made again: these are held for a short time only. *out_waits: true if any was
+/// pushed.
 static egraph_status push_operands(emitter *e, uint32_t copy, bool *out_waits) {
   const eg_space_operator *op = operator_of_copy(&e->chosen, copy);
   *out_waits = false;
-  for (uint32_t i = op->input_count; i-- > 0;) {
-    uint32_t operand = operand_of(e, copy, i);
-    if (e->made.data[operand] != NONE) continue;
-    *out_waits = true;
-    EG_TRY(eg_u32s_push(&e->order, operand));
-  }
+  for (int again = 1; again >= 0; again--)
+    for (uint32_t i = op->input_count; i-- > 0;) {
+      uint32_t operand = operand_of(e, copy, i);
+      if (e->made.data[operand] != NONE || is_again(e, operand) != (again == 1)) continue;
+      *out_waits = true;
+      EG_TRY(eg_u32s_push(&e->order, operand));
+    }
   return EGRAPH_OK;
 }
 

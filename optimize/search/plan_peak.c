@@ -190,13 +190,28 @@ static egraph_status fill_peak(peak_view *p) {
   return EGRAPH_OK;
 }
 
+/// True when a step makes or moves a value of an earlier phase, which another plan may
+/// keep.
+static bool is_of_earlier(const peak_view *p, uint32_t value) {
+  const eg_model_value *of = peak_value(p, value);
+  const eg_space_value *space = &p->space->values.data[of->value];
+  return of->role == EG_MODEL_COPY && !space->is_entry && space->phase < of->phase;
+}
+
+/// Names the step or, as a plan may lack it, the next step that makes a value of its own
+/// phase.
 static void name_step(peak_view *p) {
   const eg_plan_steps *steps = &p->emitted->plan.steps;
-  p->row->made = p->reader;
-  p->row->into = EG_SPACE_NONE;
-  if (p->step >= steps->len || !steps->data[p->step].is_move) return;
-  p->row->into = p->emitted->place_of.data[steps->data[p->step].to];
-  p->row->made = p->chosen.value_of_place.data[p->row->into];
+  uint32_t step = p->step;
+  do {
+    p->row->made = p->row->into = EG_SPACE_NONE;
+    if (step >= steps->len) return;
+    if (steps->data[step].is_move)
+      p->row->into = p->emitted->place_of.data[steps->data[step].to];
+    p->row->made = steps->data[step].is_move ? p->chosen.value_of_place.data[p->row->into]
+                                             : p->emitted->value_at.data[step];
+    step++;
+  } while (p->row->made != EG_SPACE_NONE && is_of_earlier(p, p->row->made));
 }
 
 static egraph_status make_peak_row(peak_view *p, egraph_allocator alloc) {

@@ -153,15 +153,13 @@ static bool is_earlier(const eg_plan_needs *needs, uint32_t value, uint32_t othe
 
 /// Fills `first`: a number below which all values of the phase are written before the
 /// value. A value is written in the order of numbers, or before a value that needs it; a
-/// sum as soon as its operands exist.
+/// sum as soon as its operands exist, which is no reason to write these earlier.
 static egraph_status find_first(eg_plan_needs *needs) {
   const eg_plan_model *model = needs->model;
   const eg_layout_problem *p = &model->problem;
   EG_TRY(eg_u32s_resize(&needs->first, model->values.len));
-  for (size_t v = 0; v < model->values.len; v++) {
-    uint32_t number = model->values.data[v].value;
-    needs->first.data[v] = model->space->values.data[number].is_sum ? 0 : number;
-  }
+  for (size_t v = 0; v < model->values.len; v++)
+    needs->first.data[v] = model->values.data[v].value;
   for (bool moves = true; moves;) {
     moves = false;
     for (uint32_t o = eg_layout_operator_count(p); o-- > 0;) {
@@ -176,6 +174,9 @@ static egraph_status find_first(eg_plan_needs *needs) {
       }
     }
   }
+  for (size_t v = 0; v < model->values.len; v++)
+    if (model->space->values.data[model->values.data[v].value].is_sum)
+      needs->first.data[v] = 0;
   return EGRAPH_OK;
 }
 
@@ -277,6 +278,22 @@ static bool is_written_after(const step_view *p, uint32_t value) {
   return is_read;
 }
 
+/// True when a value of an earlier phase, if it is made again for the phase of the step,
+/// is made after the step, because all that may read it comes after: plans write the
+/// operands of a value that are made again behind its other operands.
+static bool is_made_again_after(const step_view *p, uint32_t value) {
+  bool is_read = false;
+  eg_phase now = step_value(p, p->value)->phase;
+  if (!may_be_made_again(p->needs, value) || step_value(p, value)->phase != now)
+    return false;
+  EACH_READER(p, value, o) {
+    uint32_t reader = p->problem->operator_value.data[*o];
+    is_read = true;
+    if (is_keeping(p, *o) || p->after.data[reader] == 0) return false;
+  }
+  return is_read;
+}
+
 /// Finds the values that are made after the step: each operator that may make the value
 /// runs after the step, or the value is written later.
 static egraph_status find_after(step_view *p, egraph_allocator alloc) {
@@ -294,9 +311,10 @@ static egraph_status find_after(step_view *p, egraph_allocator alloc) {
       uint8_t *mine = &before.data[p->problem->operator_value.data[o]];
       *mine = (uint8_t)((*mine & 1) | !is_op_after(p, o));
     }
-    for (size_t v = 0; v < before.len; v++) {
-      grows = grows || (before.data[v] == 0 && p->after.data[v] == 0);
-      p->after.data[v] |= before.data[v] == 0;
+    for (uint32_t v = 0; v < before.len; v++) {
+      bool is_after = before.data[v] == 0 || is_made_again_after(p, v);
+      grows = grows || (is_after && p->after.data[v] == 0);
+      p->after.data[v] |= is_after;
     }
   }
   return EGRAPH_OK;
@@ -337,8 +355,24 @@ static uint32_t turn_of(const step_view *p) {
 
 enum { MOST_COPIES = 4 }; // copies in a chain
 
-/// True when all possible readers of a value, first stored as `value`, follow the step.
-static bool is_read_after(const step_view *p, uint32_t value, int copies) {
+/// True when the block that represents many hands `handed` to a copy of itself, and what
+/// reads it there follows the step. Only the last copy hands it to another block.
+static bool is_handed_after(const step_view *p, uint32_t handed) {
+  const eg_model_value *of = step_value(p, handed);
+  const eg_space_value *made = &p->space->values.data[of->value];
+  const eg_seam_links *links = &p->space->seams;
+  uint32_t i = 0, count = (uint32_t)p->model->handed.len;
+  while (i < count && p->model->handed.data[i] != handed)
+    i++;
+  if (i == count || made->block != p->space->info->fold.middle) return false;
+  uint32_t user = links->data[i / EG_SEAMS % links->len].user[1 - i % EG_SEAMS];
+  uint32_t copy = p->model->copies.data[(size_t)user * EG_PHASE_COUNT + of->phase];
+  return copy != EG_SPACE_NONE && p->after.data[copy] != 0;
+}
+
+/// True when all possible readers of a value, first stored as `value`, follow the step;
+/// with `inner`, readers of all but the last of equal blocks.
+static bool is_read_after(const step_view *p, uint32_t value, int copies, bool inner) {
   bool is_read = false;
   EACH_READER(p, value, o) {
     uint32_t to = p->problem->operator_value.data[*o];
@@ -346,9 +380,12 @@ static bool is_read_after(const step_view *p, uint32_t value, int copies) {
     is_read = true;
     bool leaves = is_keeping(p, *o) &&
                   (reader->role == EG_MODEL_EXIT || reader->phase != EG_PHASE_BACKWARD);
-    bool is_same = is_keeping(p, *o) && !leaves;
+    bool is_handed = inner && reader->role == EG_MODEL_HANDED;
+    bool is_same = is_keeping(p, *o) && !leaves && !is_handed;
     if (leaves && step_value(p, value)->role != EG_MODEL_KEPT) return false;
-    if (is_same && (copies == 0 || !is_read_after(p, to, copies - 1))) return false;
+    if (is_handed && !is_handed_after(p, to)) return false;
+    if (is_same && (copies == 0 || !is_read_after(p, to, copies - 1, inner)))
+      return false;
     if (!is_keeping(p, *o) && (to == p->value || p->after.data[to] == 0)) return false;
   }
   return is_read;
@@ -392,11 +429,12 @@ static bool is_read_before(const step_view *p, uint32_t entry) {
   return true;
 }
 
-/// True when a value stored for the phase of the step is read only after the step.
-static bool is_untouched(const step_view *p, uint32_t value) {
+/// True when a value stored for the phase of the step is read only after the step; with
+/// `inner`, in all but the last of equal blocks.
+static bool is_untouched(const step_view *p, uint32_t value, bool inner) {
   bool is_last =
       p->into == EG_SPACE_NONE && step_value(p, value)->phase == EG_PHASE_BACKWARD;
-  return is_last && is_read_after(p, value, MOST_COPIES);
+  return is_last && is_read_after(p, value, MOST_COPIES, inner);
 }
 
 /// True when the bytes that value `from` stores as `to` are held at the step in every
@@ -409,7 +447,7 @@ static bool is_there(const step_view *p, uint32_t from, uint32_t to) {
   bool is_entry = p->space->values.data[step_value(p, from)->value].is_entry;
   if (now == made) return is_entry ? is_read_before(p, from) : is_made_before(p, from);
   if (now != used) return made < now && now < used;
-  return is_untouched(p, to) || (!may_read(p, to) && has_later_reader(p, to));
+  return is_untouched(p, to, true) || (!may_read(p, to) && has_later_reader(p, to));
 }
 
 /// Finds the stored values that are held at the step. A value may be stored from several
@@ -544,10 +582,13 @@ static bool may_move_early(const step_view *p, uint32_t u, uint32_t place) {
 }
 
 /// Adds the bytes that a value, stored for the phase of the step, holds at the step: all
-/// equal blocks store it, one of them at a time moves it.
+/// equal blocks store it, one of them at a time moves it or, before the step, has read
+/// it.
 static void hold_kept(step_view *p, uint32_t to) {
-  double times = p->problem->memory_times.data[to];
-  bool stays = is_untouched(p, to);
+  bool stays = is_untouched(p, to, true);
+  double times =
+      p->problem->memory_times.data[to] - (stays && !is_untouched(p, to, false));
+  if (stays) p->is_across.data[to] = 1;
   if (!stays) hold_across(p, to);
   for (uint32_t place = p->problem->place_begin.data[to];
        place < p->problem->place_begin.data[to + 1]; place++)

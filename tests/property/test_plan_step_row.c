@@ -9,6 +9,7 @@
 #include "pcg/plan/plan_cost.h"
 #include "rewrites/lab/rule_checks.h"
 #include "tests/plan_cases.h"
+#include "tests/step_row_sum.h"
 
 enum { SOLUTIONS = 4, DRAWS = 4, ENODES = 40 };
 
@@ -21,27 +22,6 @@ typedef struct trial {
   eg_plan_model model;
 } trial;
 
-/// With what is kept as it enters counted once.
-static double sum_of(trial *t, const eg_peak_row *row,
-                     const eg_layout_solution *solution) {
-  eg_layout_problem *problem = &t->model.problem;
-  double kept[EG_LAYOUT_MEMORY_ROWS], sum;
-  uint32_t mine = problem->memory_rows++;
-  assert_true(eg_peak_row_set(row, problem, mine, INFINITY));
-  assert_ok(eg_plan_sum_kept(&t->model, eg_allocator_heap(), solution, kept));
-  problem->memory_rows--;
-  sum = kept[mine];
-  for (uint32_t v = 0; v < t->model.values.len; v++)
-    for (uint32_t a = 0; a < eg_layout_arc_count(problem); a++) {
-      uint32_t to = problem->arc_to.data[a];
-      bool is_mine =
-          to >= problem->place_begin.data[v] && to < problem->place_begin.data[v + 1];
-      if (is_mine && solution->arc_used.data[a])
-        sum += row->arc.data[a] * problem->memory_times.data[v];
-    }
-  return sum;
-}
-
 static void try_row(trial *t, const eg_layout_solution *solution, double peak,
                     uint32_t value, uint32_t into, const uint32_t *like) {
   eg_peak_row row;
@@ -51,7 +31,7 @@ static void try_row(trial *t, const eg_layout_solution *solution, double peak,
   assert_ok(eg_plan_needs_find(&needs, &t->model));
   assert_ok(
       eg_step_row_make(&row, &t->model, eg_allocator_heap(), &needs, value, into, like));
-  double sum = sum_of(t, &row, solution);
+  double sum = step_row_sum(&t->model, &row, solution);
   t->rows++;
   t->tight += sum == peak;
   if (sum > peak) {
