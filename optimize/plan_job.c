@@ -108,7 +108,9 @@ const char *eg_plan_job_baseline(const eg_plan_job *job) {
 
 double eg_plan_job_enough_gap(const eg_plan_job *job) {
   double asked = job->call->request->search->relative_gap;
-  return asked >= 0 ? fmax(asked, EG_PROVEN_GAP) : LATE_GAP;
+  const eg_layout_options late = {.late_gap = LATE_GAP, .late_work = LATE_WORK};
+  if (asked >= 0) return fmax(asked, EG_PROVEN_GAP);
+  return fmax(eg_layout_gap_after(&late, job->budget.done), LATE_GAP);
 }
 
 double eg_plan_job_kept_seconds(const eg_plan_job *job) {

@@ -258,9 +258,8 @@ bool eg_layout_search_stop(eg_layout_search *search) {
     clock->stopped =
         clock->progress(clock->user, value, bound, now - clock->start_seconds);
   }
-  bool is_late = search->late_work != 0 && clock->work.done >= search->late_work;
   double gap =
-      is_late ? fmax(search->late_gap, search->relative_gap) : search->relative_gap;
+      search->gaps != NULL ? eg_layout_gap_after(search->gaps, clock->work.done) : 0;
   bool close = gap > 0 && isfinite(value) && value - bound <= gap * value;
   return clock->stopped || close;
 }

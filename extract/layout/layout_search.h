@@ -5,6 +5,7 @@
 #define EG_EXTRACT_LAYOUT_LAYOUT_SEARCH_H
 
 #include "base/work.h"
+#include "extract/layout/layout_options.h"
 #include "extract/layout/layout_presolve.h"
 
 /// The relative difference up to which costs count as equal.
@@ -26,10 +27,9 @@ typedef struct eg_layout_search {
   const eg_layout_view *view;
   const eg_layout_task *task;
   eg_layout_clock *clock;
-  double relative_gap, late_gap; // eg_layout_options
-  uint64_t late_work;
-  double ceiling;         // eg_layout_options
-  eg_layout_active legal; // allowed by the user
+  const eg_layout_options *gaps; // at which it stops; NULL: only a proof stops it
+  double ceiling;                // eg_layout_options
+  eg_layout_active legal;        // allowed by the user
   eg_layout_evaluator evaluator;
   eg_doubles arc_weight, arc_priced; // scratch: of legal arcs
   eg_layout_choice best, trial;

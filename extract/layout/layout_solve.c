@@ -68,11 +68,7 @@ static egraph_status run_layout_pass(solver *s, const eg_layout_task *task) {
   bool is_cost = task->objective == EG_LAYOUT_COST;
   EG_OWNED(eg_layout_search, search);
   EG_TRY(eg_layout_search_init(&search, s->alloc, &s->view, task, &s->clock));
-  if (is_cost) {
-    search.relative_gap = s->options->relative_gap;
-    search.late_gap = s->options->late_gap;
-    search.late_work = s->options->late_work;
-  }
+  if (is_cost) search.gaps = s->options;
   search.ceiling = s->options->ceiling;
   if (s->has_best && !is_cost) EG_TRY(eg_layout_search_adopt(&search, &s->best));
   if (s->options->incumbent != NULL) {

@@ -5,6 +5,7 @@
 #define EG_EXTRACT_LAYOUT_LAYOUT_SOLVE_H
 
 #include "base/owner.h"
+#include "extract/layout/layout_options.h"
 #include "extract/layout/layout_problem.h"
 
 typedef enum eg_layout_status {
@@ -14,39 +15,6 @@ typedef enum eg_layout_status {
   EG_LAYOUT_NO_MEMORY, // every solution exceeds a limit; least_memory would suffice
   EG_LAYOUT_INFEASIBLE // no solution, however much memory
 } eg_layout_status;
-
-typedef struct eg_layout_options {
-  double time_limit_seconds; // > 0
-  // Only steps limit parts of the search, not the clock: the result does not depend on
-  // the load of the machine
-  bool by_work;
-  uint64_t work_limit; // steps (base/work.h), the first limit; 0: none
-  double relative_gap; // stop when (cost - bound) / cost is at most this
-  double late_gap;     // replaces relative_gap once late_work steps are done
-  uint64_t late_work;  // 0: late_gap is unused
-  // > 0: find only a bound, up to this one; may be INFINITY. Solutions of this cost or
-  // more are not searched
-  double ceiling;
-  uint32_t solutions; // number to find, >= 1; cheapest first, all different
-  // Strategy per value (EG_LAYOUT_NONE: none); ignored when this is no solution; or NULL
-  const uint32_t *incumbent;
-  /// Called at most ten times a second, or with by_work at fixed numbers of steps, with
-  /// the best cost (INFINITY before there is one) and bound of the current solution; true
-  /// stops. May be NULL.
-  bool (*progress)(void *user, double cost, double bound, double seconds);
-  void *user;
-  uint64_t *done; // or NULL; counts the steps of all searches with these options
-} eg_layout_options;
-#define EG_LAYOUT_OPTIONS_DEFAULT                                                        \
-  { .time_limit_seconds = 20.0, .solutions = 1 }
-
-/// Returns the gap at which searches stop that have done `done` steps in all.
-static inline double eg_layout_gap_after(const eg_layout_options *options,
-                                         uint64_t done) {
-  bool is_late = options->late_work != 0 && done >= options->late_work;
-  return is_late && options->late_gap > options->relative_gap ? options->late_gap
-                                                              : options->relative_gap;
-}
 
 typedef struct eg_layout_solution {
   double cost, memory[EG_LAYOUT_MEMORY_ROWS]; // computed by the certificate

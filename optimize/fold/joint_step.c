@@ -132,7 +132,8 @@ static egraph_status plan_in_turn(eg_joint_step *joint, const eg_planner_input *
   if (!given.is_beaten) return plan_ruled(joint, planner, deadline, &given, out);
   *out = given;
   out->is_skipped = true;
-  given.has_plan = given.has_mates = false; // moved
+  given.has_plan = false; // moved
+  given.mates = (eg_mates){.has = {false}};
   return EGRAPH_OK;
 }
 
@@ -143,18 +144,17 @@ static egraph_status plan_priced(eg_joint_step *joint, const eg_planner_input *p
   EG_OWNED(eg_planning, priced);
   eg_planner_input input = *planner, known = *planner;
   double start = eg_clock_seconds();
-  uint64_t done = planner->budget.done != NULL ? *planner->budget.done : 0;
   input.cut_only = true;
   input.budget.time_limit_seconds = PRICED_SHARE * (deadline - start);
   input.budget.work_limit = eg_work_share(input.budget.work_limit, PRICED_SHARE);
   EG_TRY(eg_whole_step_plan(joint->step, &input, &priced));
   double now = eg_clock_seconds();
   take_known(&known, &priced);
-  uint64_t work = planner->budget.done != NULL ? *planner->budget.done - done : 0;
-  bool is_proven = priced.bound >= eg_planner_enough(&known, work);
+  bool is_proven = priced.bound >= eg_planner_enough(&known, 0);
   if (is_proven || priced.is_cancelled || deadline - now < now - start) {
     *out = priced;
-    priced.has_plan = priced.has_mates = false; // moved
+    priced.has_plan = false; // moved
+    priced.mates = (eg_mates){.has = {false}};
     return EGRAPH_OK;
   }
   known.cut_floor = priced.bound;

@@ -225,13 +225,18 @@ static const uint64_t WHOLE_WORK = UINT64_C(1000000000);
 // With a larger gap than this, or with any gap if a proof is requested, a search of the
 // whole step may use all remaining work.
 static const double WIDE_GAP = 0.005;
+// Suffices within a limit of memory where a search with rules or groups follows.
+static const double GIVEN_GAP = 0.05;
+// If a price of memory gave a plan with more than this share of the work, and a gap of at
+// most so much, the search of the folded step behind it, which then seldom finds a
+// cheaper plan, is left out.
+static const double MOST_PRICED = 0.25, PRICED_GAP = 0.1;
 
 typedef struct searcher {
   eg_whole_step *step;
   const eg_planner_input *planner;
   eg_planning *out;
   double deadline;
-  uint64_t begin;    // work done before
   bool has_any;      // out is filled
   double whole_size; // estimate of the whole step's places and transitions
   bool is_mixed; // blocks have several kinds already, therefore groups are not searched
@@ -282,8 +287,8 @@ static egraph_status unfold_plan(const searcher *s, const fold *f,
 /// the memory.
 static egraph_status unfold(const searcher *s, const fold *f, eg_planning *planning) {
   eg_plan_summary summary;
-  for (int m = 0; m < EG_MATES && planning->has_mates; m++)
-    EG_TRY(unfold_plan(s, f, &planning->mates[m]));
+  for (int m = 0; m < EG_MATES; m++)
+    if (planning->mates.has[m]) EG_TRY(unfold_plan(s, f, &planning->mates.plan[m]));
   if (!planning->has_plan) return EGRAPH_OK;
   EG_TRY(unfold_plan(s, f, &planning->emitted));
   EG_TRY(eg_plan_summary_make(&planning->emitted.plan, s->step->alloc, &summary));
@@ -360,19 +365,23 @@ static egraph_status join_found(searcher *s, eg_planning *next, bool is_whole) {
     add_times(out, &other);
     eg_planning_deinit(&other);
   }
-  next->has_plan = next->has_mates = false; // moved
+  next->has_plan = false; // moved
+  next->mates = (eg_mates){.has = {false}};
   eg_planning_judge(out);
   return eg_proof_check_bound("plan", out->bound, out->has_plan ? out->cost : INFINITY);
 }
 
-/// Mixes two or three kinds of plans for equal blocks, if the limit of memory lies
-/// between the peaks of these plans.
+/// Mixes plans of several kinds for equal blocks, beginning with a mate that fits.
 static egraph_status mix(searcher *s, const eg_planning *folded) {
   eg_planner_input input = input_for(s, &s->step->whole, MIX_SHARE);
-  const eg_plan *kind[] = {&folded->mates[EG_MATE_SMALL].plan,
-                           &folded->mates[EG_MATE_CHEAP].plan, &folded->emitted.plan};
+  const eg_plan *kind[EG_MIX_KINDS];
+  uint32_t kinds = 0;
   EG_OWNED(eg_planning, next);
-  EG_TRY(eg_planner_mix(s->step->alloc, &input, kind, folded->has_plan ? 3 : 2, &next));
+  kind[kinds++] = &folded->mates.plan[EG_MATE_SMALL].plan;
+  if (folded->mates.has[EG_MATE_CHEAP])
+    kind[kinds++] = &folded->mates.plan[EG_MATE_CHEAP].plan;
+  if (folded->has_plan) kind[kinds++] = &folded->emitted.plan;
+  EG_TRY(eg_planner_mix(s->step->alloc, &input, kind, kinds, &next));
   return next.has_plan ? join_found(s, &next, false) : EGRAPH_OK;
 }
 
@@ -415,8 +424,8 @@ static egraph_status search_folded(searcher *s, fold *f, const fold_search *what
     double small = fmax(eg_graph_node_count(f->small.graph), 1);
     s->whole_size = ((double)next.places + next.arcs) * whole / small;
   }
-  s->is_mixed = s->is_mixed || next.has_mates;
-  if (next.has_mates) EG_TRY(mix(s, &next));
+  s->is_mixed = s->is_mixed || next.mates.has[EG_MATE_SMALL];
+  if (next.mates.has[EG_MATE_SMALL]) EG_TRY(mix(s, &next));
   return join_found(s, &next, false);
 }
 
@@ -470,9 +479,8 @@ static double least_cost(const searcher *s) {
 /// False when the bound shows that no plan is noticeably cheaper than the cheapest so
 /// far.
 static bool has_open_gap(const searcher *s) {
-  const eg_layout_options *budget = &s->planner->budget;
-  uint64_t done = budget->done != NULL ? *budget->done - s->begin : 0;
-  double gap = fmax(eg_layout_gap_after(budget, done), EG_PROVEN_GAP);
+  double gap = eg_planner_gap(s->planner, 0);
+  if (s->planner->as_given && s->planner->binds) gap = fmax(gap, GIVEN_GAP);
   double least = least_cost(s);
   return !s->out->is_cancelled && (isinf(least) || s->out->bound < least * (1 - gap));
 }
@@ -494,6 +502,18 @@ static bool is_priced_first(const searcher *s) {
   const eg_planner_input *planner = s->planner;
   return planner->binds && planner->baseline == NULL && !planner->compares &&
          !planner->algebra_first;
+}
+
+/// Looks for a bound and a mixture at a price of memory. *out_suffices: there is a plan,
+/// and no work for more.
+static egraph_status search_priced(searcher *s, fold *first, bool *out_suffices) {
+  const eg_layout_options *budget = &s->planner->budget;
+  uint64_t before = budget->done != NULL ? *budget->done : 0;
+  EG_TRY(search_folded(s, first, &PRICED));
+  double done = budget->done != NULL ? (double)(*budget->done - before) : 0;
+  bool is_near = s->out->has_plan && s->out->gap <= PRICED_GAP;
+  *out_suffices = is_near && done > MOST_PRICED * (double)budget->work_limit;
+  return EGRAPH_OK;
 }
 
 /// True when the bound of the folded step proves the plan at hand. With rules, a small
@@ -518,8 +538,9 @@ static egraph_status search_step(searcher *s) {
   if (s->planner->searcher != NULL) return search_by(s);
   if (!first->small.is_made) return search_whole(s, 1, true);
   if (s->planner->cut_only) return search_folded(s, first, &PRICED_ALONE);
-  if (is_priced_first(s)) EG_TRY(search_folded(s, first, &PRICED));
-  if (s->has_any && is_proven(s)) return EGRAPH_OK;
+  bool suffices = false;
+  if (is_priced_first(s)) EG_TRY(search_priced(s, first, &suffices));
+  if (s->has_any && (suffices || is_proven(s))) return EGRAPH_OK;
   // If folded and whole step are planned, the whole step's baselines are compared.
   EG_TRY(search_folded(s, first, &FOLDED));
   bool is_small = s->whole_size <= SMALL_STEP;
@@ -544,7 +565,6 @@ egraph_status eg_whole_step_plan(eg_whole_step *step, const eg_planner_input *pl
                 .planner = planner,
                 .out = out,
                 .binds = planner->binds,
-                .begin = planner->budget.done != NULL ? *planner->budget.done : 0,
                 .deadline = eg_clock_seconds() + planner->budget.time_limit_seconds};
   egraph_status status = search_step(&s);
   if (status != EGRAPH_OK && s.has_any) eg_planning_deinit(out);

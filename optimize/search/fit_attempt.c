@@ -150,9 +150,7 @@ egraph_status eg_fit_solve_within(eg_fitter *f, double share, uint64_t work, dou
   options.work_limit = work < left ? work : left;
   if (options.work_limit == EG_WORK_UNLIMITED) options.work_limit = 0;
   options.relative_gap = fmax(gap, options.relative_gap);
-  if (options.late_work != 0) // of all attempts together
-    options.late_work =
-        options.late_work > f->work.done ? options.late_work - f->work.done : 1;
+  options.work_before += f->work.done; // of all attempts together
   if (f->least.len != 0) options.incumbent = f->least.data;
   if (f->found.len != 0) options.incumbent = f->found.data;
   return eg_fit_solve(f, &options, out);

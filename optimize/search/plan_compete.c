@@ -222,7 +222,7 @@ egraph_status eg_compete_probe(const eg_competition *competition, double ceiling
     EG_TRY(demands_init(&user, &probe));
     return bound_within(&probe, user.held, out);
   }
-  const eg_cut_input how = {.cost = ceiling, .enough = INFINITY, .late_enough = INFINITY};
+  const eg_cut_input how = {.cost = ceiling};
   EG_TRY(eg_compete_cut(&probe, &how, &cut));
   *out = cut.bound;
   return EGRAPH_OK;
@@ -259,77 +259,152 @@ egraph_status eg_compete_recall(const eg_competition *competition,
                           hint->is_moved ? EG_STEP_EACH_MOVE : EG_SPACE_NONE, NULL);
 }
 
-/// Notes the memory row of a plan's peak step, if the plan exceeds the limit of memory.
+/// Notes the memory row of a plan's peak step.
 static egraph_status note_peak(const eg_competition *c, const eg_plan_model *model,
                                const eg_layout_solution *solution,
-                               const eg_emitted_plan *emitted, eg_peak_row *out) {
+                               const eg_emitted_plan *emitted,
+                               const eg_plan_summary *summary, eg_peak_row *out) {
   EG_LOCAL(eg_peak_row, peak, c->alloc);
-  eg_plan_summary summary;
-  EG_TRY(eg_plan_summary_make(&emitted->plan, c->alloc, &summary));
-  if (!(summary.peak > c->space->info->memory_limit)) return EGRAPH_OK;
-  EG_TRY(eg_peak_row_make(&peak, model, c->alloc, solution, emitted, summary.peak_step));
+  EG_TRY(eg_peak_row_make(&peak, model, c->alloc, solution, emitted, summary->peak_step));
   if (peak.made == EG_SPACE_NONE) return EGRAPH_OK;
   return eg_step_row_note(out, model, c->alloc, peak.made, peak.into,
                           solution->strategy.data);
 }
 
-/// `large`: takes the row of a plan above the limit of memory; NULL: is not wanted.
-static egraph_status solve_priced(const eg_competition *c, const eg_plan_limits *limits,
-                                  const double *price, const eg_peak_row *step,
-                                  eg_peak_row *large, eg_emitted_plan *out,
-                                  bool *out_has) {
-  EG_OWNED(eg_plan_model, model);
-  EG_LOCAL(eg_layout_result, result, c->alloc);
-  EG_TRY(eg_plan_model_init_within(&model, c->alloc, c->space, limits));
-  if (step->strategy.len != 0 &&
-      eg_peak_row_set(step, &model.problem, model.problem.memory_rows, INFINITY))
-    model.problem.memory_rows++;
-  EG_TRY(eg_plan_model_price_memory(&model, price));
-  EG_TRY(eg_layout_solve(c->alloc, &model.problem, &c->layout, &result));
-  if (result.solutions.len == 0) return EGRAPH_OK;
-  EG_TRY(eg_plan_emit(&model, c->alloc, &result.solutions.data[0], out));
-  *out_has = true;
-  if (large != NULL) EG_TRY(note_peak(c, &model, &result.solutions.data[0], out, large));
-  eg_emitted_plan_leave_problem(out);
+// The first price is slightly above the best bound's price. Each price is at least
+// TIE_PRICE of the highest: then plans of equal cost store less in memory rows that do
+// not bind.
+static const double FIRST_FACTOR = 1.03, TIE_PRICE = 1e-3;
+static const double FARTHER = 1.25; // to the next price; squared for each price after it
+static const double SAME = 1e-6;    // relative: plans of as many seconds are the same
+enum { MOST_MATES = 6 };            // solutions
+
+typedef struct mate_search {
+  const eg_competition *c;
+  const double *best; // prices
+  eg_plan_model model;
+  eg_u32s incumbent; // the last solution, or empty
+  eg_mates *mates;
+  eg_peak_row *large;
+  bool is_over; // the last solution is a mate that was known
+} mate_search;
+
+static void mate_search_deinit(mate_search *m) {
+  eg_plan_model_deinit(&m->model);
+  eg_u32s_deinit(&m->incumbent);
+}
+
+/// Keeps the plan of a solution as one of the mates, by its peak.
+static egraph_status keep_mate(mate_search *m, double factor,
+                               const eg_layout_solution *solution) {
+  EG_OWNED(eg_emitted_plan, emitted);
+  eg_plan_summary summary;
+  EG_TRY(eg_plan_emit(&m->model, m->c->alloc, solution, &emitted));
+  EG_TRY(eg_plan_summary_make(&emitted.plan, m->c->alloc, &summary));
+  int mate =
+      summary.peak > m->c->space->info->memory_limit ? EG_MATE_CHEAP : EG_MATE_SMALL;
+  if (mate == EG_MATE_CHEAP && m->large != NULL)
+    EG_TRY(note_peak(m->c, &m->model, solution, &emitted, &summary, m->large));
+  eg_emitted_plan_leave_problem(&emitted);
+  eg_mates *mates = m->mates;
+  bool is_same = mates->has[mate] &&
+                 fabs(summary.seconds - mates->seconds[mate]) <= SAME * summary.seconds;
+  m->is_over = is_same && mates->has[EG_MATE_SMALL] && mates->has[EG_MATE_CHEAP];
+  if (mates->has[mate]) eg_emitted_plan_deinit(&mates->plan[mate]);
+  mates->plan[mate] = emitted;
+  mates->has[mate] = true;
+  mates->factor[mate] = factor;
+  mates->seconds[mate] = summary.seconds;
+  mates->peak[mate] = summary.peak;
+  emitted = (eg_emitted_plan){.graph = NULL}; // moved
   return EGRAPH_OK;
 }
 
-// The memory prices of the two plans to be mixed differ from the best price by MATE_STEP.
-// Each price is at least TIE_PRICE of the highest: then plans of equal cost store less in
-// memory rows that do not bind.
-static const double MATE_STEP = 0.03, TIE_PRICE = 1e-3;
-
-static egraph_status solve_mates(const eg_competition *c, const eg_plan_limits *limits,
-                                 const double *best, const eg_peak_row *step,
-                                 eg_peak_row *large, eg_emitted_plan *mates,
-                                 bool *out_has) {
-  bool has[EG_MATES] = {false, false};
-  double highest = 0;
-  egraph_status status = EGRAPH_OK;
+/// Finds the cheapest plan at the best prices times a factor; *out_has: there is one.
+static egraph_status try_factor(mate_search *m, double factor, bool *out_has) {
+  double price[EG_LAYOUT_MEMORY_ROWS], highest = 0;
+  EG_LOCAL(eg_layout_result, result, m->c->alloc);
+  eg_layout_options options = m->c->layout;
   for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
-    highest = fmax(highest, best[r]);
-  for (int m = 0; m < EG_MATES && status == EGRAPH_OK && highest > 0; m++) {
-    if (large->strategy.len != 0 && step->strategy.len == 0) break; // begin with its row
-    double price[EG_LAYOUT_MEMORY_ROWS];
-    for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
-      price[r] = fmax(best[r], TIE_PRICE * highest) *
-                 (m == EG_MATE_SMALL ? 1 + MATE_STEP : 1 - MATE_STEP);
-    status = solve_priced(c, limits, price, step, m == EG_MATE_SMALL ? large : NULL,
-                          &mates[m], &has[m]);
+    highest = fmax(highest, m->best[r]);
+  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+    price[r] = factor * fmax(m->best[r], TIE_PRICE * highest);
+  *out_has = false;
+  if (!(highest > 0)) return EGRAPH_OK;
+  if (m->incumbent.len != 0) options.incumbent = m->incumbent.data;
+  EG_TRY(eg_plan_model_price_memory(&m->model, price));
+  EG_TRY(eg_layout_solve(m->c->alloc, &m->model.problem, &options, &result));
+  *out_has = result.solutions.len != 0;
+  if (!*out_has) return EGRAPH_OK;
+  const eg_layout_solution *solution = &result.solutions.data[0];
+  m->incumbent.len = 0;
+  EG_TRY(eg_u32s_append(&m->incumbent, solution->strategy.data, solution->strategy.len));
+  return keep_mate(m, factor, solution);
+}
+
+/// Returns the factor at which both mates cost the same (Held and Karp 1971); 0: there is
+/// none.
+static double meeting_factor(const mate_search *m) {
+  const eg_mates *mates = m->mates;
+  double price = 0;
+  if (!mates->has[EG_MATE_SMALL] || !mates->has[EG_MATE_CHEAP]) return 0;
+  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+    price += m->best[r];
+  double factor = (mates->seconds[EG_MATE_SMALL] - mates->seconds[EG_MATE_CHEAP]) /
+                  (mates->peak[EG_MATE_CHEAP] - mates->peak[EG_MATE_SMALL]) / price;
+  return fmax(factor, 0);
+}
+
+/// Returns the next factor to try, as long as one of the mates is not known; then that at
+/// which both cost the same. 0: no plan is between them.
+static double next_factor(const mate_search *m, double *inout_step) {
+  const eg_mates *mates = m->mates;
+  bool has_small = mates->has[EG_MATE_SMALL], has_cheap = mates->has[EG_MATE_CHEAP];
+  double step = *inout_step;
+  if (has_small && has_cheap) {
+    bool is_between = mates->meeting > mates->factor[EG_MATE_CHEAP] &&
+                      mates->meeting < mates->factor[EG_MATE_SMALL];
+    return is_between && !m->is_over ? mates->meeting : 0;
   }
-  *out_has = status == EGRAPH_OK && has[EG_MATE_SMALL] && has[EG_MATE_CHEAP];
-  for (int m = 0; m < EG_MATES && !*out_has; m++)
-    if (has[m]) eg_emitted_plan_deinit(&mates[m]);
-  return status;
+  if (!has_small && !has_cheap) return FIRST_FACTOR;
+  *inout_step *= step;
+  return has_small ? mates->factor[EG_MATE_SMALL] / step
+                   : mates->factor[EG_MATE_CHEAP] * step;
+}
+
+static egraph_status search_mates(mate_search *m) {
+  double step = FARTHER, factor;
+  bool has = true;
+  for (int tries = 0; has && tries < MOST_MATES; tries++) {
+    if (m->large != NULL && m->large->strategy.len != 0) break;
+    if ((factor = next_factor(m, &step)) == 0) break;
+    EG_TRY(try_factor(m, factor, &has));
+    m->mates->meeting = meeting_factor(m);
+  }
+  return EGRAPH_OK;
 }
 
 egraph_status eg_compete_mates(const eg_competition *competition, const double *best,
                                const eg_peak_row *step, eg_peak_row *large,
-                               eg_emitted_plan mates[EG_MATES], bool *out_has) {
+                               eg_mates *mates) {
   EG_OWNED(demands, user);
-  *out_has = false;
   EG_TRY(demands_init(&user, competition));
-  return solve_mates(competition, user.held, best, step, large, mates, out_has);
+  EG_OWNED(mate_search, m);
+  m = (mate_search){.c = competition, .best = best, .mates = mates, .large = large};
+  eg_u32s_init(&m.incumbent, competition->alloc);
+  EG_TRY(eg_plan_model_init_within(&m.model, competition->alloc, competition->space,
+                                   user.held));
+  eg_layout_problem *problem = &m.model.problem;
+  if (step->strategy.len != 0 &&
+      eg_peak_row_set(step, problem, problem->memory_rows, INFINITY))
+    problem->memory_rows++;
+  return search_mates(&m);
+}
+
+void eg_mates_deinit(eg_mates *mates) {
+  for (int m = 0; m < EG_MATES; m++)
+    if (mates->has[m]) eg_emitted_plan_deinit(&mates->plan[m]);
+  *mates = (eg_mates){.has = {false}};
 }
 
 // ---- baselines ----------------------------------------------------------------------

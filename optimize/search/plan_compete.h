@@ -51,12 +51,22 @@ egraph_status eg_compete_recall(const eg_competition *competition,
 egraph_status eg_compete_probe(const eg_competition *competition, double ceiling,
                                bool is_folded, double *out);
 enum { EG_MATE_SMALL, EG_MATE_CHEAP, EG_MATES };
-/// Finds the cheapest plans with priced, unlimited memory, at prices slightly above and
-/// slightly below `best`, as of eg_cut, with its step. *out_has: both exist. `large`:
-/// takes the memory row of the peak of EG_MATE_SMALL, if that exceeds the limit.
+/// The cheapest plans at two prices of memory: EG_MATE_SMALL fits, and at a slightly
+/// lower price EG_MATE_CHEAP does not.
+typedef struct eg_mates {
+  bool has[EG_MATES];
+  double factor[EG_MATES]; // of the best bound's price
+  double seconds[EG_MATES], peak[EG_MATES];
+  double meeting; // the factor at which both cost the same; 0: not known
+  eg_emitted_plan plan[EG_MATES];
+} eg_mates;
+void eg_mates_deinit(eg_mates *mates);
+/// Continues to look for mates, at prices near `best`, as of eg_cut, with its step.
+/// `large`: stops when a plan exceeds the limit, and takes the memory row of its peak;
+/// NULL: does not stop.
 egraph_status eg_compete_mates(const eg_competition *competition, const double *best,
                                const eg_peak_row *step, eg_peak_row *large,
-                               eg_emitted_plan mates[EG_MATES], bool *out_has);
+                               eg_mates *mates);
 
 /// The reason why a baseline does not exist for this step on this mesh: a size that its
 /// axes do not divide.

@@ -12,6 +12,7 @@
 #include "base/work.h"
 #include "extract/layout/layout_solve.h"
 #include "optimize/model/plan_recall.h"
+#include "optimize/search/budget.h"
 #include "pcg/plan/plan_cost.h"
 
 // ---- a bound ----------------------------------------------------------------------
@@ -159,8 +160,9 @@ static double worthwhile(const cutter *c) {
 }
 
 static bool is_enough(const cutter *c) {
-  bool is_late = c->work.done >= c->in->late_work;
-  return c->out->bound >= (is_late ? c->in->late_enough : c->in->enough);
+  if (c->in->gaps == NULL) return false;
+  double gap = fmax(eg_layout_gap_after(c->in->gaps, c->work.done), EG_PROVEN_GAP);
+  return c->out->bound >= c->in->at_hand * (1 - gap);
 }
 
 /// Finds the price of one memory row that gives the best bound.
@@ -201,13 +203,14 @@ static egraph_status run_cutter(cutter *c) {
   double bound;
   bool is_known = false;
   EG_TRY(try_prices(c, c->first, &bound));
-  if (!(bound > 0) || isinf(bound)) return EGRAPH_OK;
+  if (!(bound > 0) || isinf(bound) || bound < c->in->known * (1 - WORTHWHILE))
+    return EGRAPH_OK;
   for (uint32_t r = 0; r < rows; r++)
     is_known = is_known || c->first[r] > 0;
   // Memory rows without a known price are tried only if no row has one.
   for (uint32_t r = 0; c->in->may_bind && r < rows; r++)
     if (!is_known || c->first[r] > 0) EG_TRY(find_price(c, r));
-  return c->in->climb_only ? EGRAPH_OK : search_prices(c);
+  return c->in->climb_only || is_enough(c) ? EGRAPH_OK : search_prices(c);
 }
 
 /// Returns the number of strategies before those that hand values from block to block:

@@ -5,6 +5,7 @@
 #define EG_OPTIMIZE_SEARCH_PLAN_FOLDED_H
 
 #include "extract/layout/layout_bound.h"
+#include "extract/layout/layout_options.h"
 #include "optimize/model/plan_emit.h"
 #include "optimize/model/plan_model.h"
 #include "optimize/search/plan_peak.h"
@@ -20,13 +21,12 @@ typedef struct eg_cut_input {
   const eg_plan_space *space;     // of a folded step
   const eg_plan_limits *limits;   // the user's constraints; NULL: none
   const eg_memory_prices *prices; // to begin with; NULL: memory is free
-  double cost; // of a plan within the limits, no bound exceeds it; or INFINITY
-  // A bound that needs no better prices, and a bound that needs none after `late_work`
-  // steps; or INFINITY
-  double enough, late_enough;
-  uint64_t late_work;
-  bool may_bind;   // the limit of memory may bind: look for better prices
-  bool climb_only; // no search, for which a climb is often enough
+  double cost;  // of a plan within the limits, no bound exceeds it; or INFINITY
+  double known; // better prices are searched if the first ones give this bound; 0: always
+  double at_hand; // a bound near this cost needs no better prices; or INFINITY
+  const eg_layout_options *gaps; // near: by eg_layout_gap_after; NULL: never
+  bool may_bind;                 // the limit of memory may bind: look for better prices
+  bool climb_only;               // no search, for which a climb is often enough
   eg_open_options options;
 } eg_cut_input;
 

@@ -30,7 +30,7 @@ static const double SEARCH_TIME = 0.9; // the rest is for baselines
 // and the search within the limit gets the remaining work and time, at least this share.
 static const double LIMITED_SHARE = 0.5;
 // The share of the budget to find each of two plans that are mixed block by block.
-static const stage_budget MATE = {0.3, 0.3, 1e-3};
+static const stage_budget MATE = {0.15, 0.3, 1e-3};
 // The share of a folded step's bound, if it may prove the plan at hand.
 static const double PROOF_SHARE = 0.7;
 static const double NEAR_LIMIT = 0.5; // of memory: above it, a limit may bind
@@ -140,9 +140,10 @@ static void note_hint(eg_planner *p, const eg_cut *cut) {
     p->out->hint.price += cut->price[r];
 }
 
-/// Bounds the whole step by the folded step.
+/// Bounds the whole step by the folded step; `known`: a bound at the first prices, which
+/// are not worth a search if they give less.
 static egraph_status bound_whole(eg_planner *p, const eg_competition *competition,
-                                 bool may_bind, eg_cut *out_cut) {
+                                 bool may_bind, double known, eg_cut *out_cut) {
   const eg_planner_input *input = p->input;
   eg_planning *out = p->out;
   eg_competition own = *competition;
@@ -151,43 +152,65 @@ static egraph_status bound_whole(eg_planner *p, const eg_competition *competitio
   own.layout.time_limit_seconds = share * input->cut_seconds;
   own.layout.work_limit = eg_work_share(input->cut_work, share);
   double cost = out->has_plan ? out->cost : INFINITY;
+  double at_hand = input->at_hand > 0 ? input->at_hand : INFINITY;
   const eg_cut_input how = {.prices = &p->prices,
                             .cost = cost,
-                            .enough = eg_planner_enough(input, 0),
-                            .late_enough = eg_planner_enough(input, UINT64_MAX),
-                            .late_work = p->budget.late_work,
+                            .known = known,
+                            .at_hand = fmin(at_hand, cost),
+                            .gaps = &p->budget,
                             .may_bind = may_bind,
                             .climb_only = input->cut_only};
   EG_TRY(eg_compete_cut(&own, &how, out_cut));
   out->cut_bound = fmax(out->cut_bound, out_cut->bound);
-  note_hint(p, out_cut);
   out->places = out_cut->places;
   out->arcs = out_cut->arcs;
   return EGRAPH_OK;
 }
 
-/// Finds two plans to be mixed, at prices near those of the cut. If even the smaller plan
-/// exceeds the limit of memory, and no step has a memory row yet, the step of its peak
-/// gets a row and the price of all rows.
+/// Finds two plans to be mixed, at prices near those of the cut. `large`: see
+/// eg_compete_mates.
 static egraph_status find_mates(eg_planner *p, const eg_competition *competition,
-                                const eg_cut *cut) {
-  eg_planning *out = p->out;
-  eg_memory_prices *prices = &p->prices;
+                                const eg_cut *cut, eg_peak_row *large) {
   eg_competition own = *competition;
-  EG_LOCAL(eg_peak_row, large, p->alloc);
   own.layout.time_limit_seconds = MATE.time * p->input->cut_seconds;
   own.layout.work_limit = eg_work_share(p->input->cut_work, MATE.work);
   own.layout.relative_gap = fmax(p->budget.relative_gap, MATE.gap);
-  EG_TRY(eg_compete_mates(&own, cut->price, &prices->step, &large, out->mates,
-                          &out->has_mates));
-  for (int m = 0; m < EG_MATES && out->has_mates; m++)
-    eg_unit_axes_restore(&out->mates[m].plan, &p->input->mesh->mesh);
-  if (large.strategy.len == 0 || prices->step.strategy.len != 0) return EGRAPH_OK;
-  *prices = (eg_memory_prices){.step = large};
+  return eg_compete_mates(&own, cut->price, &p->prices.step, large, &p->out->mates);
+}
+
+/// Finds a bound with the memory row of a step, whose price is the price of all rows so
+/// far. The row and the bound stay if the bound is higher.
+static egraph_status bound_by_step(eg_planner *p, const eg_competition *competition,
+                                   eg_peak_row *step, eg_cut *inout_cut) {
+  eg_cut cut;
+  eg_memory_prices *prices = &p->prices;
+  assert(prices->step.strategy.len == 0);
+  const eg_memory_prices before = *prices;
+  *prices = (eg_memory_prices){.step = *step};
+  eg_peak_row_init(step, p->alloc); // moved
   for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
-    prices->at[cut->rows] += cut->price[r];
-  eg_peak_row_init(&large, p->alloc); // moved
+    prices->at[inout_cut->rows] += inout_cut->price[r];
+  EG_TRY(bound_whole(p, competition, true, inout_cut->bound, &cut));
+  if (cut.bound > inout_cut->bound) {
+    *inout_cut = cut;
+    eg_mates_deinit(&p->out->mates);
+    return EGRAPH_OK;
+  }
+  eg_memory_prices_deinit(prices);
+  *prices = before;
   return EGRAPH_OK;
+}
+
+/// Bounds the whole step at the price at which both mates cost the same: there the bound
+/// is often best.
+static egraph_status bound_meeting(eg_planner *p, const eg_competition *competition,
+                                   const eg_cut *best) {
+  eg_cut cut;
+  double *at = p->prices.at, meeting = p->out->mates.meeting;
+  if (meeting == 0) return EGRAPH_OK;
+  for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
+    at[r] = meeting * best->price[r];
+  return bound_whole(p, competition, true, INFINITY, &cut);
 }
 
 /// Finds a bound of the whole step, and two plans to be mixed, if the step is folded.
@@ -205,15 +228,21 @@ static egraph_status cut_folded(eg_planner *p, const eg_competition *competition
   bool may_bind = (input->binds || out->exceeds || is_near) && !is_close;
   if (may_bind && input->hint.price > 0 && p->prices.step.strategy.len == 0)
     EG_TRY(eg_compete_recall(competition, &input->hint, &p->prices));
-  bool had_row = p->prices.step.strategy.len != 0;
-  EG_TRY(bound_whole(p, competition, may_bind, &cut));
+  EG_TRY(bound_whole(p, competition, may_bind, 0, &cut));
+  note_hint(p, &cut);
   if (!may_bind || out->cut_bound >= eg_planner_enough(input, p->done)) return EGRAPH_OK;
-  EG_TRY(find_mates(p, competition, &cut));
-  bool has_row = p->prices.step.strategy.len != 0;
-  if (has_row == had_row) return EGRAPH_OK;
-  eg_planning_drop_mates(out);
-  EG_TRY(bound_whole(p, competition, true, &cut));
-  return find_mates(p, competition, &cut);
+  if (p->prices.step.strategy.len == 0) {
+    EG_LOCAL(eg_peak_row, large, p->alloc);
+    EG_TRY(find_mates(p, competition, &cut, &large));
+    if (large.strategy.len != 0) EG_TRY(bound_by_step(p, competition, &large, &cut));
+    note_hint(p, &cut);
+  }
+  EG_TRY(find_mates(p, competition, &cut, NULL));
+  EG_TRY(bound_meeting(p, competition, &cut));
+  for (int m = 0; m < EG_MATES; m++)
+    if (out->mates.has[m])
+      eg_unit_axes_restore(&out->mates.plan[m].plan, &input->mesh->mesh);
+  return EGRAPH_OK;
 }
 
 /// Searches, beginning with the known plan's strategies, and bounds the whole step.

@@ -78,10 +78,15 @@ typedef struct eg_planner_input {
   double answer_limit;
 } eg_planner_input;
 
-/// Returns the bound that proves the plan at hand after `done` steps; INFINITY: there is
-/// no plan at hand.
-static inline double eg_planner_enough(const eg_planner_input *input, uint64_t done) {
-  double gap = fmax(eg_layout_gap_after(&input->budget, done), EG_PROVEN_GAP);
+/// Returns the gap that suffices after the work so far, and `more` steps.
+static inline double eg_planner_gap(const eg_planner_input *input, uint64_t more) {
+  uint64_t done = input->budget.done != NULL ? *input->budget.done : 0;
+  return fmax(eg_layout_gap_after(&input->budget, done + more), EG_PROVEN_GAP);
+}
+/// Returns the bound that proves the plan at hand after the work so far, and `more`
+/// steps; INFINITY: there is no plan at hand.
+static inline double eg_planner_enough(const eg_planner_input *input, uint64_t more) {
+  double gap = eg_planner_gap(input, more);
   return input->at_hand > 0 ? input->at_hand * (1 - gap) : INFINITY;
 }
 /// Returns the rewrite rules of a search; NULL: none.
@@ -135,10 +140,8 @@ typedef struct eg_planning {
   double saturate_seconds, space_seconds, solve_seconds; // the last with the cut
   bool has_plan;
   eg_emitted_plan emitted;
-  // For a folded step whose memory limit may bind: the cheapest plans at memory prices
-  // slightly above and slightly below the best prices. plan_folded.h mixes them.
-  bool has_mates;
-  eg_emitted_plan mates[EG_MATES];
+  // For a folded step whose memory limit may bind; plan_folded.h mixes them.
+  eg_mates mates;
   char seed[EG_RIVAL_NAME_SIZE]; // baseline whose plan this is; "": the search's
   uint32_t untried; // baselines that may be cheaper but were not planned for lack of time
   eg_baseline_outcome baseline[EG_BASELINE_OUTCOMES];
@@ -191,7 +194,6 @@ egraph_status eg_baseline_outcome_note(eg_baseline_outcome *outcome,
 egraph_status eg_planning_mix(eg_planning *out, egraph_allocator alloc,
                               const eg_plan_space *space, eg_mix_input *input,
                               const eg_mesh *mesh);
-void eg_planning_drop_mates(eg_planning *planning);
 void eg_planning_deinit(eg_planning *planning);
 
 #endif

@@ -46,16 +46,10 @@ egraph_status eg_planner_costs(const eg_planner_input *input, const eg_machine_m
   return EGRAPH_OK;
 }
 
-void eg_planning_drop_mates(eg_planning *planning) {
-  for (int m = 0; m < EG_MATES && planning->has_mates; m++)
-    eg_emitted_plan_deinit(&planning->mates[m]);
-  planning->has_mates = false;
-}
-
 void eg_planning_deinit(eg_planning *planning) {
   if (planning->has_plan) eg_emitted_plan_deinit(&planning->emitted);
   planning->has_plan = false;
-  eg_planning_drop_mates(planning);
+  eg_mates_deinit(&planning->mates);
 }
 
 egraph_status eg_planning_mix(eg_planning *out, egraph_allocator alloc,
