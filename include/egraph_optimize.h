@@ -76,8 +76,9 @@ typedef struct egraph_search {
   bool no_fold; // search the whole step from the start. Otherwise a first search gives
                 // equal blocks the same choices, and the whole step is searched from its
                 // plan on, as far as its size allows
-  bool recompute; // where the memory of devices is too small, the backward pass may make
-                  // values of the forward pass again instead of keeping them
+  bool no_recompute;  // keep all values of the forward pass that the backward pass reads.
+                      // Otherwise, where the memory of devices is too small, the backward
+                      // pass may make such values again
   bool algebra_first; // first choose the graph that is cheapest on one device, then split
                       // it: to compare with a joint search
   bool overlap; // choose the plan whose step is shortest when exchanges overlap with

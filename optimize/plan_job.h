@@ -55,6 +55,7 @@ typedef struct eg_plan_job {
   double answer_limit;
   // The same search without the limit of memory, if its plan exceeds the limit; or NULL
   const struct eg_plan_job *free;
+  bool begins_kept; // the best plan so far keeps all values, and begins the search
 } eg_plan_job;
 
 void eg_plan_job_init(eg_plan_job *job, const eg_plan_call *call, eg_plan_search *out);

@@ -15,6 +15,11 @@
 #include "pcg/plan/plan.h"
 
 static const double FREE_SHARE = 0.5; // of the clock, for a search without the limit
+// Within the limit, a search of a step of at most so many forward nodes begins with the
+// plan that keeps all values, which takes this share of work and time: then a plan that
+// makes values again is never dearer. For larger steps that takes too long.
+enum { KEPT_NODES = 200 };
+static const double KEPT_SHARE = 0.5;
 
 // ---- one mesh -------------------------------------------------------------------------
 
@@ -94,7 +99,9 @@ static egraph_status plan_on_mesh(eg_plan_job *job, const eg_machine_mesh *mesh,
   bool overlaps = request->plans == NULL && request->search->overlap;
   if (overlaps) seconds *= EG_OVERLAP_FIRST_SHARE;
   eg_planner_input input = input_within(job, mesh, free, seconds, steps);
-  input.known = known;
+  bool is_kept = job->begins_kept && job->out->has_plan && !mesh->idle &&
+                 is_same_mesh(&job->best.mesh, mesh);
+  input.known = is_kept ? &job->out->planned.plan : known;
   input.known_cost = job->best.objective;
   if (!overlaps && job->out->has_plan) input.at_hand = job->best.objective;
   if (mesh->idle != 0 && job->out->has_plan) input.ceiling = job->best.objective;
@@ -235,7 +242,7 @@ static egraph_status run_job(eg_plan_job *job) {
                                 .memory_limit = job->budget.memory};
   job->out->report.math = request->search->math;
   job->out->report.memory_limit = job->budget.memory;
-  job->out->report.cost_after = INFINITY;
+  if (!job->out->has_plan) job->out->report.cost_after = INFINITY;
   EG_TRY(eg_joint_step_init(&job->step, request->alloc, &input,
                             call->context.rules != NULL, call->context.has_groups));
   egraph_status status = plan_on_meshes(job);
@@ -256,15 +263,47 @@ static bool begins_free(const eg_plan_job *job) {
 
 /// Continues within the limit of memory from the results of the search without it.
 static egraph_status run_within(eg_plan_job *job, const eg_plan_job *free) {
-  job->budget.done = free->budget.done;
-  job->budget.is_cancelled = free->budget.is_cancelled;
+  if (job->budget.done < free->budget.done) job->budget.done = free->budget.done;
+  job->budget.is_cancelled = job->budget.is_cancelled || free->budget.is_cancelled;
   for (size_t i = 0; i < free->tried.len; i++)
     job->least_memory = fmin(job->least_memory, free->tried.data[i].memory);
   job->free = free;
   job->began = eg_plan_job_elapsed(job);
-  job->out->report.space_seconds = free->out->report.space_seconds;
-  job->out->report.solve_seconds = free->out->report.solve_seconds;
+  const egraph_report *before = &free->out->report;
+  egraph_report *report = &job->out->report;
+  report->space_seconds = fmax(report->space_seconds, before->space_seconds);
+  report->solve_seconds = fmax(report->solve_seconds, before->solve_seconds);
   return run_job(job);
+}
+
+/// Begins with the cheapest plan within the limit that keeps all values.
+static egraph_status find_kept(eg_plan_job *job, const eg_plan_job *free) {
+  eg_plan_job kept;
+  eg_plan_search found;
+  eg_plan_search_init(&found, job->call->request->alloc);
+  eg_plan_job_init(&kept, job->call, &found);
+  double now = eg_plan_job_elapsed(job);
+  kept.context.makes_again = false;
+  kept.answer_limit = 0; // no certificate
+  kept.budget.seconds = now + KEPT_SHARE * (job->budget.seconds - now);
+  kept.budget.steps *= KEPT_SHARE;
+  egraph_status status = run_within(&kept, free);
+  job->budget.done = kept.budget.done;
+  job->budget.is_cancelled = kept.budget.is_cancelled;
+  job->budget.steps *= 1 - KEPT_SHARE;
+  job->least_memory = kept.least_memory;
+  job->out->report.space_seconds = found.report.space_seconds;
+  job->out->report.solve_seconds = found.report.solve_seconds;
+  if (status == EGRAPH_OK && found.has_plan) {
+    job->out->planned = found.planned;
+    job->out->has_plan = job->begins_kept = true;
+    job->out->report.cost_after = found.report.cost_after;
+    job->best = kept.best;
+    found.has_plan = false; // moved
+  }
+  eg_plan_job_deinit(&kept);
+  eg_plan_search_deinit(&found);
+  return status;
 }
 
 /// Searches without the limit of memory; a plan that fits is the answer, otherwise
@@ -286,7 +325,9 @@ static egraph_status run_free_first(eg_plan_job *job) {
     out->report.memory_limit = job->budget.memory;
     out->planned.plan.memory_limit = job->budget.memory;
   } else if (status == EGRAPH_OK) {
-    status = run_within(job, &free);
+    bool is_small = eg_graph_node_count(job->call->forward) <= KEPT_NODES;
+    if (is_small && job->context.makes_again) status = find_kept(job, &free);
+    if (status == EGRAPH_OK) status = run_within(job, &free);
   }
   eg_plan_search_deinit(&found);
   eg_plan_job_deinit(&free);

@@ -93,9 +93,10 @@ static void add_comparison_flags(command *cmd, optimize_flags *o) {
   offer_words(cmd, "single-device data-parallel zero-1 zero-2 zero-3 megatron");
   add_switch(cmd, "--no-fold", &o->search.no_fold,
              "choose for each repeated block, not once for all middle blocks");
-  add_switch(cmd, "--recompute", &o->search.recompute,
-             "where the memory of devices is too small, make values of the forward pass "
-             "again in the backward pass instead of keeping them");
+  add_switch(
+      cmd, "--no-recompute", &o->search.no_recompute,
+      "keep all values of the forward pass that the backward pass reads; otherwise, "
+      "where the memory of devices is too small, it makes some of them again");
   add_switch(cmd, "--overlap", &o->search.overlap,
              "take, of the plans that several searches find, the plan whose step is "
              "shortest when exchanges overlap with computing (egraph simulate)");

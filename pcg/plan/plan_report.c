@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/json_text.h"
 #include "pcg/plan/plan_analysis.h"
@@ -69,6 +70,36 @@ static void print_memory(eg_text *text, const eg_plan_summary *summary, double l
   }
   eg_text_append(text,
                  eg_mesh_devices(&summary->mesh) == 1 ? "\n" : " on every device\n");
+}
+
+/// True when a step of BACKWARD makes a value of FORWARD again, under a name of its own
+/// (optimize/model/plan_emit.c).
+static bool makes_again(const eg_plan *plan, const eg_plan_step *step) {
+  static const char ENDING[] = ".again";
+  if (step->is_move || step->phase != EG_PHASE_BACKWARD) return false;
+  eg_value made = eg_graph_node_at(plan->graph, step->node).results[0];
+  const char *name = eg_graph_value(plan->graph, made)->name;
+  size_t length = strlen(name), ending = sizeof ENDING - 1;
+  return length > ending && strcmp(name + length - ending, ENDING) == 0;
+}
+
+static void print_again(eg_text *text, const eg_plan *plan,
+                        const eg_plan_summary *summary) {
+  uint64_t count = 0;
+  double seconds = 0;
+  for (size_t i = 0; i < plan->steps.len; i++) {
+    const eg_plan_step *step = &plan->steps.data[i];
+    if (!makes_again(plan, step)) continue;
+    count += 1 + step->more_blocks;
+    seconds += eg_plan_step_seconds(plan, step);
+  }
+  if (count == 0) return;
+  eg_text_printf(text, "made again  %" PRIu64 " operators of the forward pass, in ",
+                 count);
+  eg_text_seconds(text, seconds);
+  eg_text_append(text, " (");
+  eg_text_percent(text, summary->seconds > 0 ? seconds / summary->seconds : 0);
+  eg_text_append(text, " of the seconds)\n");
 }
 
 /// Prints the seconds of computing and of the exchanges over each axis, the
@@ -225,6 +256,7 @@ egraph_status eg_plan_answer_print(eg_text *text, const eg_plan *plan,
   print_speedup(text, plan, summary);
   print_peak(text, plan, summary);
   print_memory(text, summary, memory_limit);
+  print_again(text, plan, summary);
   print_bottleneck(text, summary, memory_limit);
   warn_of_idle_axes(text, plan);
   warn_of_speedup(text, plan, summary);

@@ -74,6 +74,7 @@ static void prepare_call(const compare_case *c, const egraph_graph *graph,
   call->search.work_limit = c->work_limit;
   call->search.saturate_time_limit = NO_CLOCK; // other limits end saturation
   call->search.seed = c->seed;
+  call->search.no_recompute = true; // as the other searches
   call->options.search = &call->search;
   if (c->search->kind == SEARCH_ALGORITHM) call->search.algorithm = c->search->name;
   call->search.overlap = c->search->kind == SEARCH_OWN_OVERLAP;
