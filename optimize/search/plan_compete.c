@@ -303,7 +303,7 @@ static egraph_status keep_mate(mate_search *m, double factor,
   EG_TRY(eg_plan_summary_make(&emitted.plan, m->c->alloc, &summary));
   int mate =
       summary.peak > m->c->space->info->memory_limit ? EG_MATE_CHEAP : EG_MATE_SMALL;
-  if (mate == EG_MATE_CHEAP && m->large != NULL)
+  if (mate == EG_MATE_CHEAP && m->large->strategy.len == 0)
     EG_TRY(note_peak(m->c, &m->model, solution, &emitted, &summary, m->large));
   eg_emitted_plan_leave_problem(&emitted);
   eg_mates *mates = m->mates;
@@ -355,28 +355,27 @@ static double meeting_factor(const mate_search *m) {
   return fmax(factor, 0);
 }
 
-/// Returns the next factor to try, as long as one of the mates is not known; then that at
-/// which both cost the same. 0: no plan is between them.
+/// Returns the next factor to try: a higher or lower one as long as one of the mates is
+/// not known, then that at which both cost the same; the middle if that is not between
+/// theirs, because some solution was not the cheapest. 0: no plan is between them.
 static double next_factor(const mate_search *m, double *inout_step) {
   const eg_mates *mates = m->mates;
   bool has_small = mates->has[EG_MATE_SMALL], has_cheap = mates->has[EG_MATE_CHEAP];
+  double high = mates->factor[EG_MATE_SMALL], low = mates->factor[EG_MATE_CHEAP];
   double step = *inout_step;
   if (has_small && has_cheap) {
-    bool is_between = mates->meeting > mates->factor[EG_MATE_CHEAP] &&
-                      mates->meeting < mates->factor[EG_MATE_SMALL];
-    return is_between && !m->is_over ? mates->meeting : 0;
+    bool is_between = mates->meeting > low && mates->meeting < high;
+    return m->is_over ? 0 : is_between ? mates->meeting : sqrt(low * high);
   }
   if (!has_small && !has_cheap) return FIRST_FACTOR;
   *inout_step *= step;
-  return has_small ? mates->factor[EG_MATE_SMALL] / step
-                   : mates->factor[EG_MATE_CHEAP] * step;
+  return has_small ? high / step : low * step;
 }
 
 static egraph_status search_mates(mate_search *m) {
   double step = FARTHER, factor;
   bool has = true;
   for (int tries = 0; has && tries < MOST_MATES; tries++) {
-    if (m->large != NULL && m->large->strategy.len != 0) break;
     if ((factor = next_factor(m, &step)) == 0) break;
     EG_TRY(try_factor(m, factor, &has));
     m->mates->meeting = meeting_factor(m);

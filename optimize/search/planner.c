@@ -30,7 +30,7 @@ static const double SEARCH_TIME = 0.9; // the rest is for baselines
 // and the search within the limit gets the remaining work and time, at least this share.
 static const double LIMITED_SHARE = 0.5;
 // The share of the budget to find each of two plans that are mixed block by block.
-static const stage_budget MATE = {0.15, 0.3, 1e-3};
+static const stage_budget MATE = {0.3, 0.3, 1e-3};
 // The share of a folded step's bound, if it may prove the plan at hand.
 static const double PROOF_SHARE = 0.7;
 static const double NEAR_LIMIT = 0.5; // of memory: above it, a limit may bind
@@ -167,8 +167,7 @@ static egraph_status bound_whole(eg_planner *p, const eg_competition *competitio
   return EGRAPH_OK;
 }
 
-/// Finds two plans to be mixed, at prices near those of the cut. `large`: see
-/// eg_compete_mates.
+/// Finds two plans to be mixed, at prices near those of the cut (eg_compete_mates).
 static egraph_status find_mates(eg_planner *p, const eg_competition *competition,
                                 const eg_cut *cut, eg_peak_row *large) {
   eg_competition own = *competition;
@@ -179,7 +178,7 @@ static egraph_status find_mates(eg_planner *p, const eg_competition *competition
 }
 
 /// Finds a bound with the memory row of a step, whose price is the price of all rows so
-/// far. The row and the bound stay if the bound is higher.
+/// far. If that bound is higher, it and the row stay, and mates are found for them.
 static egraph_status bound_by_step(eg_planner *p, const eg_competition *competition,
                                    eg_peak_row *step, eg_cut *inout_cut) {
   eg_cut cut;
@@ -194,7 +193,7 @@ static egraph_status bound_by_step(eg_planner *p, const eg_competition *competit
   if (cut.bound > inout_cut->bound) {
     *inout_cut = cut;
     eg_mates_deinit(&p->out->mates);
-    return EGRAPH_OK;
+    return find_mates(p, competition, inout_cut, &prices->step);
   }
   eg_memory_prices_deinit(prices);
   *prices = before;
@@ -231,13 +230,12 @@ static egraph_status cut_folded(eg_planner *p, const eg_competition *competition
   EG_TRY(bound_whole(p, competition, may_bind, 0, &cut));
   note_hint(p, &cut);
   if (!may_bind || out->cut_bound >= eg_planner_enough(input, p->done)) return EGRAPH_OK;
-  if (p->prices.step.strategy.len == 0) {
-    EG_LOCAL(eg_peak_row, large, p->alloc);
-    EG_TRY(find_mates(p, competition, &cut, &large));
-    if (large.strategy.len != 0) EG_TRY(bound_by_step(p, competition, &large, &cut));
-    note_hint(p, &cut);
-  }
-  EG_TRY(find_mates(p, competition, &cut, NULL));
+  bool has_row = p->prices.step.strategy.len != 0;
+  EG_LOCAL(eg_peak_row, large, p->alloc);
+  EG_TRY(find_mates(p, competition, &cut, &large));
+  if (large.strategy.len != 0 && !has_row)
+    EG_TRY(bound_by_step(p, competition, &large, &cut));
+  note_hint(p, &cut);
   EG_TRY(bound_meeting(p, competition, &cut));
   for (int m = 0; m < EG_MATES; m++)
     if (out->mates.has[m])
