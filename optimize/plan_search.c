@@ -16,10 +16,10 @@
 
 static const double FREE_SHARE = 0.5; // of the clock, for a search without the limit
 // Within the limit, a search of a step of at most so many forward nodes begins with the
-// plan that keeps all values, which takes this share of work and time: then a plan that
-// makes values again is never dearer. For larger steps that takes too long.
+// plan that keeps all values, found with as much work, and this share of the time: then a
+// plan that makes values again is never dearer. For larger steps that takes too long.
 enum { KEPT_NODES = 200 };
-static const double KEPT_SHARE = 0.5;
+static const double KEPT_TIME = 0.5;
 
 // ---- one mesh -------------------------------------------------------------------------
 
@@ -285,12 +285,10 @@ static egraph_status find_kept(eg_plan_job *job, const eg_plan_job *free) {
   double now = eg_plan_job_elapsed(job);
   kept.context.makes_again = false;
   kept.answer_limit = 0; // no certificate
-  kept.budget.seconds = now + KEPT_SHARE * (job->budget.seconds - now);
-  kept.budget.steps *= KEPT_SHARE;
+  kept.budget.seconds = now + KEPT_TIME * (job->budget.seconds - now);
   egraph_status status = run_within(&kept, free);
   job->budget.done = kept.budget.done;
   job->budget.is_cancelled = kept.budget.is_cancelled;
-  job->budget.steps *= 1 - KEPT_SHARE;
   job->least_memory = kept.least_memory;
   job->out->report.space_seconds = found.report.space_seconds;
   job->out->report.solve_seconds = found.report.solve_seconds;

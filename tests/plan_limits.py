@@ -7,6 +7,7 @@
 #   memory    more memory, never dearer; and a plan where less has one
 #   work      four times the work, never dearer
 #   rules     with rules, never dearer than without
+#   again     where values may be made again, never dearer than where all are kept
 #   devices   twice the devices, never dearer
 #   other     no plan of another call (no folding, pins, other searches) is cheaper by more than 1 %
 #   proof     the certificate of a proven plan is there and checks
@@ -309,6 +310,8 @@ class Laws:
         for i, share in enumerate(falling):
             for less in falling[i + 1:]:
                 self.never_dearer("memory", self.at(share), self.at(less), f"{at_words(share)} and {less} %")
+        for share in LIMITS if self.planner.step.arguments else ():
+            self.never_dearer("again", self.at(share), self.at(share, "--no-recompute"), f"{at_words(share)}, values kept")
 
     def check_more(self):
         for share in MORE_AT:

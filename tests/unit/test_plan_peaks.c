@@ -9,7 +9,7 @@
 // The meshes of the machine; a fraction of a second of work for each.
 static const char *const meshes[] = {"gpu=8", "gpu-outer=2,gpu-inner=4",
                                      "gpu-outer=4,gpu-inner=2"};
-enum { MESHES = sizeof meshes / sizeof *meshes, WORK = 600 };
+enum { MESHES = sizeof meshes / sizeof *meshes, WORK = 300 };
 enum { BLOCKS = 12, ROWS = 256, WIDTH = 128, CLASSES = 8192 };
 
 static egraph_value weight(egraph_graph *graph, const char *name, int64_t columns) {
