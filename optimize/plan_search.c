@@ -290,12 +290,19 @@ static egraph_status find_kept(eg_plan_job *job, const eg_plan_job *free) {
   job->budget.done = kept.budget.done;
   job->budget.is_cancelled = kept.budget.is_cancelled;
   job->least_memory = kept.least_memory;
-  job->out->report.space_seconds = found.report.space_seconds;
-  job->out->report.solve_seconds = found.report.solve_seconds;
+  egraph_report *report = &job->out->report;
+  const egraph_report *before = &found.report;
+  report->space_seconds = before->space_seconds;
+  report->solve_seconds = before->solve_seconds;
+  report->nodes = before->nodes; // also if no mesh needs another search
+  report->classes = before->classes;
+  report->iterations = before->iterations;
+  report->stop = before->stop;
+  report->stop_words = before->stop_words;
   if (status == EGRAPH_OK && found.has_plan) {
     job->out->planned = found.planned;
     job->out->has_plan = job->begins_kept = true;
-    job->out->report.cost_after = found.report.cost_after;
+    report->cost_after = before->cost_after;
     job->best = kept.best;
     found.has_plan = false; // moved
   }
