@@ -512,7 +512,8 @@ static egraph_status search_priced(searcher *s, fold *first, bool *out_suffices)
   EG_TRY(search_folded(s, first, &PRICED));
   double done = budget->done != NULL ? (double)(*budget->done - before) : 0;
   bool is_near = s->out->has_plan && s->out->gap <= PRICED_GAP;
-  *out_suffices = is_near && done > MOST_PRICED * (double)budget->work_limit;
+  *out_suffices = is_near && budget->work_limit != 0 &&
+                  done > MOST_PRICED * (double)budget->work_limit;
   return EGRAPH_OK;
 }
 

@@ -277,11 +277,15 @@ static egraph_status note_peak(const eg_competition *c, const eg_plan_model *mod
 static const double FIRST_FACTOR = 1.03, TIE_PRICE = 1e-3;
 static const double FARTHER = 1.25; // to the next price; squared for each price after it
 static const double SAME = 1e-6;    // relative: plans of as many seconds are the same
-enum { MOST_MATES = 6 };            // solutions
+// Of all mates, for each of MOST_MATES solutions: share of the work and of the time.
+static const double MATE_SHARE = 0.3;
+enum { MOST_MATES = 6 };
 
 typedef struct mate_search {
   const eg_competition *c;
   const double *best; // prices
+  double deadline;
+  eg_work work; // of all solutions
   eg_plan_model model;
   eg_u32s incumbent; // the last solution, or empty
   eg_mates *mates;
@@ -320,20 +324,26 @@ static egraph_status keep_mate(mate_search *m, double factor,
   return EGRAPH_OK;
 }
 
-/// Finds the cheapest plan at the best prices times a factor; *out_has: there is one.
+/// Finds the cheapest plan at the best prices times a factor; *out_has: there is one, and
+/// was time and work for it.
 static egraph_status try_factor(mate_search *m, double factor, bool *out_has) {
   double price[EG_LAYOUT_MEMORY_ROWS], highest = 0;
   EG_LOCAL(eg_layout_result, result, m->c->alloc);
   eg_layout_options options = m->c->layout;
+  options.time_limit_seconds =
+      fmin(MATE_SHARE * options.time_limit_seconds, m->deadline - eg_clock_seconds());
+  options.work_limit = eg_work_share(options.work_limit, MATE_SHARE);
   for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
     highest = fmax(highest, m->best[r]);
   for (uint32_t r = 0; r < EG_LAYOUT_MEMORY_ROWS; r++)
     price[r] = factor * fmax(m->best[r], TIE_PRICE * highest);
   *out_has = false;
-  if (!(highest > 0)) return EGRAPH_OK;
+  if (!(highest > 0 && options.time_limit_seconds > 0) || eg_work_is_spent(&m->work))
+    return EGRAPH_OK;
   if (m->incumbent.len != 0) options.incumbent = m->incumbent.data;
   EG_TRY(eg_plan_model_price_memory(&m->model, price));
   EG_TRY(eg_layout_solve(m->c->alloc, &m->model.problem, &options, &result));
+  eg_work_add(&m->work, result.work);
   *out_has = result.solutions.len != 0;
   if (!*out_has) return EGRAPH_OK;
   const eg_layout_solution *solution = &result.solutions.data[0];
@@ -389,7 +399,14 @@ egraph_status eg_compete_mates(const eg_competition *competition, const double *
   EG_OWNED(demands, user);
   EG_TRY(demands_init(&user, competition));
   EG_OWNED(mate_search, m);
-  m = (mate_search){.c = competition, .best = best, .mates = mates, .large = large};
+  const eg_layout_options *layout = &competition->layout;
+  m = (mate_search){.c = competition,
+                    .best = best,
+                    .deadline = eg_clock_seconds() + layout->time_limit_seconds,
+                    .work.limit =
+                        layout->work_limit != 0 ? layout->work_limit : EG_WORK_UNLIMITED,
+                    .mates = mates,
+                    .large = large};
   eg_u32s_init(&m.incumbent, competition->alloc);
   EG_TRY(eg_plan_model_init_within(&m.model, competition->alloc, competition->space,
                                    user.held));

@@ -61,8 +61,9 @@ typedef struct eg_mates {
   eg_emitted_plan plan[EG_MATES];
 } eg_mates;
 void eg_mates_deinit(eg_mates *mates);
-/// Finds mates at prices near `best`, as of eg_cut, with its step. `large`: takes the
-/// memory row of the peak of the first plan that exceeds the limit, if it has none.
+/// Finds mates at prices near `best`, as of eg_cut, with its step; the competition's work
+/// and time are for all solutions together. `large`: takes the memory row of the peak of
+/// the first plan that exceeds the limit, if it has none.
 egraph_status eg_compete_mates(const eg_competition *competition, const double *best,
                                const eg_peak_row *step, eg_peak_row *large,
                                eg_mates *mates);

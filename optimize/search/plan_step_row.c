@@ -586,9 +586,8 @@ static bool may_move_early(const step_view *p, uint32_t u, uint32_t place) {
 /// it.
 static void hold_kept(step_view *p, uint32_t to) {
   bool stays = is_untouched(p, to, true);
-  double times =
-      p->problem->memory_times.data[to] - (stays && !is_untouched(p, to, false));
-  if (stays) p->is_across.data[to] = 1;
+  double times = p->problem->memory_times.data[to];
+  if (stays && !is_untouched(p, to, false)) times--; // the last block's is read before
   if (!stays) hold_across(p, to);
   for (uint32_t place = p->problem->place_begin.data[to];
        place < p->problem->place_begin.data[to + 1]; place++)

@@ -29,8 +29,9 @@ static const double SEARCH_TIME = 0.9; // the rest is for baselines
 // and a plan that fits is the answer. Otherwise the bounds also hold within the limit,
 // and the search within the limit gets the remaining work and time, at least this share.
 static const double LIMITED_SHARE = 0.5;
-// The share of the budget to find each of two plans that are mixed block by block.
-static const stage_budget MATE = {0.3, 0.3, 1e-3};
+// The share of the budget for a bound of a folded step if the limit of memory may bind,
+// and the gap of the plans that are mixed block by block.
+static const double BOUND_SHARE = 0.4, MATE_GAP = 1e-3;
 // The share of a folded step's bound, if it may prove the plan at hand.
 static const double PROOF_SHARE = 0.7;
 static const double NEAR_LIMIT = 0.5; // of memory: above it, a limit may bind
@@ -140,6 +141,11 @@ static void note_hint(eg_planner *p, const eg_cut *cut) {
     p->out->hint.price += cut->price[r];
 }
 
+/// Returns the seconds left for the bound of a folded step, and for mates.
+static double cut_seconds_left(const eg_planner *p) {
+  return p->cut_end - eg_clock_seconds();
+}
+
 /// Bounds the whole step by the folded step; `known`: a bound at the first prices, which
 /// are not worth a search if they give less.
 static egraph_status bound_whole(eg_planner *p, const eg_competition *competition,
@@ -147,9 +153,10 @@ static egraph_status bound_whole(eg_planner *p, const eg_competition *competitio
   const eg_planner_input *input = p->input;
   eg_planning *out = p->out;
   eg_competition own = *competition;
-  double share = may_bind ? 1 - 2 * MATE.time : 1;
+  double share = may_bind ? BOUND_SHARE : 1;
   if (input->at_hand > 0) share = fmax(share, PROOF_SHARE);
-  own.layout.time_limit_seconds = share * input->cut_seconds;
+  own.layout.time_limit_seconds =
+      fmax(fmin(share * input->cut_seconds, cut_seconds_left(p)), EG_LEAST_SECONDS);
   own.layout.work_limit = eg_work_share(input->cut_work, share);
   double cost = out->has_plan ? out->cost : INFINITY;
   double at_hand = input->at_hand > 0 ? input->at_hand : INFINITY;
@@ -171,9 +178,9 @@ static egraph_status bound_whole(eg_planner *p, const eg_competition *competitio
 static egraph_status find_mates(eg_planner *p, const eg_competition *competition,
                                 const eg_cut *cut, eg_peak_row *large) {
   eg_competition own = *competition;
-  own.layout.time_limit_seconds = MATE.time * p->input->cut_seconds;
-  own.layout.work_limit = eg_work_share(p->input->cut_work, MATE.work);
-  own.layout.relative_gap = fmax(p->budget.relative_gap, MATE.gap);
+  own.layout.time_limit_seconds = cut_seconds_left(p);
+  own.layout.work_limit = p->input->cut_work;
+  own.layout.relative_gap = fmax(p->budget.relative_gap, MATE_GAP);
   return eg_compete_mates(&own, cut->price, &p->prices.step, large, &p->out->mates);
 }
 
@@ -221,9 +228,10 @@ static egraph_status cut_folded(eg_planner *p, const eg_competition *competition
       competition->algebra != NULL)
     return EGRAPH_OK;
   p->stage = EG_PLANNER_CUTTING;
+  p->cut_end = eg_clock_seconds() + input->cut_seconds;
   double memory = out->has_plan ? out->memory : INFINITY;
   bool is_near = memory > NEAR_LIMIT * p->info.memory_limit;
-  bool is_close = out->has_plan && out->gap <= MATE.gap;
+  bool is_close = out->has_plan && out->gap <= MATE_GAP;
   bool may_bind = (input->binds || out->exceeds || is_near) && !is_close;
   if (may_bind && input->hint.price > 0 && p->prices.step.strategy.len == 0)
     EG_TRY(eg_compete_recall(competition, &input->hint, &p->prices));

@@ -55,6 +55,7 @@ typedef struct eg_planner {
   eg_plan_choices seed;    // of the cheapest plan before the search
   eg_plan_algebra loose;   // the graph of the plan that exceeds the limit, if is_found
   eg_memory_prices prices; // that the search found
+  double cut_end;          // clock: of a folded step's bound and mates
   double start;
 } eg_planner;
 

@@ -20,4 +20,28 @@ for issue in in-order reductions ahead ahead-4; do
   expect 0 '^verify +outputs equal' - run again.json --train 2 --verify --issue $issue
 done
 expect 0 '^step ' - simulate again.json --machine 'host*2' --no-measure
+
+# A plan that keeps all values and takes as long as the plan without a limit: no mesh needs another search.
+cat >far.machine <<'END'
+(egraph-machine 1)
+(name far)
+(nodes 8)
+(device (memory 80e9) (bandwidth 3e12) (overhead 1e-06) (peak (float32 2e12)))
+(collectives auto)
+(link near (latency 2e-6) (bandwidth 5e10))
+(link far (latency 1e-5) (bandwidth 3e9))
+(axis node nodes far)
+END
+{
+  echo '(egraph-graph 1)(input x0 "float32[256,96]")'
+  for i in 0 1 2; do
+    echo "(weight u$i \"float32[96,1024]\")(let a$i (matmul x$i u$i))(let s$i (sigmoid a$i))"
+    echo "(weight v$i \"float32[96,1024]\")(let b$i (matmul x$i v$i))(let m$i (mul s$i b$i))"
+    echo "(weight w$i \"float32[1024,96]\")(let o$i (matmul m$i w$i))"
+    test $i = 2 || echo "(let x$((i + 1)) (add x$i o$i))"
+  done
+  echo '(output o2)'
+} >gates.egraph
+expect 0 '^plan ' - plan gates.egraph --machine 'far.machine*8' --no-measure --train momentum \
+  --loss mean-squared-error --memory 8699914 --work 300
 finish
