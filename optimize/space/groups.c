@@ -117,7 +117,7 @@ static egraph_status note_readers(grouper *g) {
 
 static void note_blocks(grouper *g) {
   const eg_graph *graph = eg_tensor_egraph_graph(g->egraph);
-  const uint32_t *block = g->info != NULL ? g->info->fold.block : NULL;
+  const uint32_t *block = g->info != NULL ? g->info->single_block : NULL;
   for (uint32_t v = 0; block != NULL && v < eg_graph_value_count(graph); v++) {
     uint32_t *mine = &g->block[eg_tensor_egraph_value_class(g->egraph, (eg_value){v}).id];
     *mine = *mine == UNKNOWN || *mine == block[v] ? block[v] : SEVERAL;
@@ -132,7 +132,7 @@ static void note_blocks(grouper *g) {
 /// blocks have as many addends as there are blocks, but fewer in a folded step.
 static bool is_of_block(const grouper *g, eg_class class, const eg_term *term,
                         eg_class group) {
-  if (g->info == NULL || g->info->fold.block == NULL) return true;
+  if (g->info == NULL || g->info->single_block == NULL) return true;
   uint32_t own = g->block[class.id];
   bool is_one = own == g->block[group.id] && own != SEVERAL && own != UNKNOWN;
   for (uint32_t k = 0; k < term->arity && own == EG_BLOCK_OUTSIDE; k++)

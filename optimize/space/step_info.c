@@ -240,6 +240,7 @@ egraph_status eg_training_info_seams(eg_training_info *info, egraph_allocator al
   EG_TRY(find_limits(&blocks, training, training != NULL ? training->graph : forward,
                      of_forward->count, &seams, &seams));
   EG_TRY(copy_into_arena(&info->arena, &seams, &info->info.seams));
+  EG_TRY(copy_into_arena(&info->arena, &blocks.value, &info->info.single_block));
   info->info.seam_count = (uint32_t)seams.len;
   return EGRAPH_OK;
 }

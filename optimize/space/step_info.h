@@ -53,6 +53,9 @@ typedef struct eg_step_info {
   // groups (groups.h): all foldings of a step, and the whole step, have the same groups.
   const uint32_t *seams;
   uint32_t seam_count;
+  // [graph values] number of the repeated block, or EG_BLOCK_OUTSIDE; NULL: there are no
+  // blocks. `fold` numbers groups of them, and leaves out those that make no group
+  const uint32_t *single_block;
   // A value of FORWARD that BACKWARD reads may be made again there (plan_model.h); a
   // value that goes from block to block is not
   bool makes_again;
@@ -103,7 +106,8 @@ void eg_training_info_deinit(eg_training_info *info);
 egraph_status eg_training_info_mark(eg_training_info *info, egraph_allocator alloc,
                                     const eg_graph *forward, const eg_blocks *blocks,
                                     const eg_training *training);
-/// Notes the values that would be sealed or fixed in a step folded by single blocks.
+/// Notes the values that would be sealed or fixed in a step folded by single blocks, and
+/// the single block of each value.
 /// `forward` has these blocks, also where groups of them are folded. Fails with
 /// EGRAPH_E_MEMORY.
 egraph_status eg_training_info_seams(eg_training_info *info, egraph_allocator alloc,
